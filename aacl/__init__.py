@@ -1,0 +1,77 @@
+"""An asyncio-native runtime with AscendCL's semantics.
+
+::
+
+    async with aacl.Device(0), aacl.Stream() as stream:
+        a = await stream.to_device(array)
+        y = await stream.execute(aacl.ops.Add(a, a))
+        print(await stream.to_host(y))
+"""
+
+from __future__ import annotations
+
+# what went wrong
+from aacl.errors import Aborted as Aborted
+from aacl.errors import AclError as AclError
+from aacl.errors import AlreadyInitialized as AlreadyInitialized
+from aacl.errors import ClosedResource as ClosedResource
+from aacl.errors import EventNotRecorded as EventNotRecorded
+from aacl.errors import EventReversed as EventReversed
+from aacl.errors import EventTimeout as EventTimeout
+from aacl.errors import InvalidArgument as InvalidArgument
+from aacl.errors import InvalidDevice as InvalidDevice
+from aacl.errors import InvalidFile as InvalidFile
+from aacl.errors import InvalidJson as InvalidJson
+from aacl.errors import InvalidMemoryRange as InvalidMemoryRange
+from aacl.errors import KernelError as KernelError
+from aacl.errors import ModelDataError as ModelDataError
+from aacl.errors import ModelInputMismatch as ModelInputMismatch
+from aacl.errors import ModelOutputMismatch as ModelOutputMismatch
+from aacl.errors import ModelPathError as ModelPathError
+from aacl.errors import ModelRunError as ModelRunError
+from aacl.errors import NotCurrent as NotCurrent
+from aacl.errors import NotInitialized as NotInitialized
+from aacl.errors import NotSupported as NotSupported
+from aacl.errors import OperatorNotFound as OperatorNotFound
+from aacl.errors import OutOfMemory as OutOfMemory
+from aacl.errors import StreamError as StreamError
+from aacl.errors import UnalignedAddress as UnalignedAddress
+from aacl.errors import UnsupportedDataType as UnsupportedDataType
+from aacl.errors import WaitTimeout as WaitTimeout
+from aacl.errors import WouldBlock as WouldBlock
+from aacl.errors import WrongContext as WrongContext
+from aacl.errors import WrongModelContext as WrongModelContext
+
+# data types, memory, tensors
+from aacl.dtypes import DataType as DataType
+from aacl.dtypes import Format as Format
+from aacl.memory import Buffer as Buffer
+from aacl.memory import HostBuffer as HostBuffer
+from aacl.memory import MemoryInfo as MemoryInfo
+from aacl.tensors import Tensor as Tensor
+from aacl.tensors import TensorDesc as TensorDesc
+
+# streams and devices
+from aacl.streams import Completion as Completion
+from aacl.streams import Event as Event
+from aacl.streams import Stream as Stream
+from aacl.streams import StreamStatistics as StreamStatistics
+from aacl.streams import Work as Work
+from aacl._resource import open_resources as open_resources
+from aacl.devices import Context as Context
+from aacl.devices import Device as Device
+from aacl.devices import MemoryPool as MemoryPool
+from aacl.devices import current_context as current_context
+from aacl.devices import current_device as current_device
+from aacl.devices import current_stream as current_stream
+from aacl.devices import device_count as device_count
+from aacl._factory import empty as empty
+
+# without an event loop
+from aacl import blocking as blocking
+
+# operators
+from aacl import ops as ops
+from aacl.ops import Operation as Operation
+
+__version__ = "0.1.0"

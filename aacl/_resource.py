@@ -1,0 +1,157 @@
+"""The base of everything that is opened and closed: state, owner, close order, ResourceWarning.
+
+A resource owns the resources made in it. Closing it closes those first, the
+youngest first, so leaving a block destroys stream → context → device whatever
+was forgotten inside. Closing is told in two halves: `_settle` waits (for queued
+work, say) and may be cancelled; `_release` lets go, never waits and always runs.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+import warnings
+from collections.abc import Callable
+from itertools import count
+from typing import Any, final
+
+from aacl.errors import ClosedResource, InvalidArgument
+
+__all__ = ("Resource", "ResourceState", "open_resources")
+
+
+class ResourceState(enum.Enum):
+    """new → open → closing → closed; nothing goes back."""
+
+    NEW = "new"
+    OPEN = "open"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+_lock = threading.Lock()
+_open: dict[int, Resource] = {}
+_numbers: dict[str, count[int]] = {}
+
+
+class Resource:
+    """Something that is open between two moments and belongs to an owner.
+
+    Attributes:
+        number: counts the resources of this kind in this process from 1; never used again.
+    """
+
+    __slots__ = ("__weakref__", "_children", "_on_close", "_owner", "_state", "number")
+
+    kind = "resource"
+
+    def __init__(self) -> None:
+        self._state = ResourceState.NEW
+        self._owner: Resource | None = None
+        self._children: dict[int, Resource] = {}
+        self._on_close: list[Callable[[], object]] = []
+        self.number = next(_numbers.setdefault(self.kind, count(1)))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the resource has been closed."""
+        return self._state is ResourceState.CLOSED
+
+    @final
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call ``callback()`` once the resource has been released, last registered first.
+
+        An exception of the callback reaches whoever closes the resource, after everything is closed.
+
+        Raises:
+            ClosedResource: it is closed already.
+        """
+        self._check_not_closed("register a close callback on")
+        self._on_close.append(callback)
+
+    def _describe(self) -> str:
+        return f"{self.kind} {self.number}"
+
+    def _check_open(self, act: str) -> None:
+        if self._state is not ResourceState.OPEN:
+            raise ClosedResource(
+                f"cannot {act} {self._state.value} {self._describe()}; "
+                + (
+                    "enter it with 'async with' or call open() first"
+                    if self._state is ResourceState.NEW
+                    else f"make a new {self.kind}"
+                )
+            )
+
+    def _check_new(self) -> None:
+        if self._state is ResourceState.OPEN:
+            raise InvalidArgument(f"{self._describe()} is open already; open another one")
+        self._check_not_closed("open")
+
+    def _check_not_closed(self, act: str) -> None:
+        if self._state in (ResourceState.CLOSING, ResourceState.CLOSED):
+            self._check_open(act)
+
+    def _opened_in(self, owner: Resource | None) -> None:
+        """Become open, as the youngest child of ``owner``."""
+        with _lock:
+            if owner is not None:
+                owner._check_open(f"open {self._describe()} in")
+                owner._children[id(self)] = self
+            self._owner = owner
+            self._state = ResourceState.OPEN
+            _open[id(self)] = self
+
+    def _descendants(self) -> list[Resource]:
+        """This resource and all below it, in the order to close them."""
+        with _lock:
+            children = list(reversed(self._children.values()))
+        return [below for child in children for below in child._descendants()] + [self]
+
+    def _begin_close(self) -> bool:
+        """Enter the closing state; False when somebody else did before."""
+        with _lock:
+            if self._state is not ResourceState.OPEN:
+                if self._state is ResourceState.NEW:
+                    self._state = ResourceState.CLOSED
+                return False
+            self._state = ResourceState.CLOSING
+            return True
+
+    def _finish_close(self) -> list[BaseException]:
+        """Release, leave the owner and run the close callbacks; return what they raised."""
+        errors: list[BaseException] = []
+        callbacks = [self._release, *reversed(self._on_close)]
+        with _lock:
+            self._state = ResourceState.CLOSED
+            _open.pop(id(self), None)
+            if self._owner is not None:
+                self._owner._children.pop(id(self), None)
+        self._on_close.clear()
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception as error:
+                errors.append(error)
+        return errors
+
+    def _release(self) -> None:
+        """Let go of what the resource holds; never waits."""
+
+    def __del__(self) -> None:
+        # Only warns: what to wait for cannot be decided here. An open resource is normally held
+        # by `_open`, so this is reached when the table itself went away, or for half-made objects.
+        if getattr(self, "_state", None) is ResourceState.OPEN:
+            warnings.warn(f"unclosed {self._describe()}", ResourceWarning, source=self, stacklevel=2)
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self._describe()} cannot be pickled; open one in the other process")
+
+
+def open_resources() -> dict[str, int]:
+    """Return how many resources of each kind are open in this process."""
+    counts: dict[str, int] = {}
+    with _lock:
+        for resource in _open.values():
+            counts[resource.kind] = counts.get(resource.kind, 0) + 1
+    return counts

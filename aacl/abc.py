@@ -1,0 +1,162 @@
+"""The backend contract: what a device must be able to do, and nothing else.
+
+A backend is a module ``aacl.backends.<name>`` with one object named
+``backend``. The rooms above hold the order of work, its errors and its memory
+plan; a backend holds bytes, runs kernels and models, and lends threads to run
+on. Everything here may be called from any thread.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aacl.dtypes import DataType, Format
+
+__all__ = (
+    "Array",
+    "Backend",
+    "DeviceBackend",
+    "DeviceProperties",
+    "Kernel",
+    "KernelRequest",
+    "ModelEngine",
+    "TensorInfo",
+)
+
+Array = npt.NDArray[Any]
+
+
+class TensorInfo(Protocol):
+    """What a kernel is told of one tensor."""
+
+    @property
+    def dtype(self) -> DataType: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def format(self) -> Format: ...
+    @property
+    def value(self) -> Array | None:
+        """The tensor's contents where they are known before the run, else None."""
+
+
+class KernelRequest(NamedTuple):
+    """One operator with everything that is fixed before its first run."""
+
+    op_type: str
+    inputs: tuple[TensorInfo | None, ...]
+    """In the schema's order, dynamic inputs spread out, an absent optional input None."""
+    outputs: tuple[TensorInfo, ...]
+    attributes: Mapping[str, Any]
+    """Every attribute of the schema, defaults filled in."""
+
+
+class Kernel(NamedTuple):
+    """Code that runs one request, and the work that it is."""
+
+    body: Callable[..., object]
+    """Called with one array an input (None where absent), then one an output, all positional;
+    reads the inputs and fills the outputs, which never overlap an input unless they are the same array.
+    Its return value is ignored."""
+    nbytes: int
+    """Bytes read and written."""
+    operations: int = 0
+    """Arithmetic beyond one operation an element: what a matrix product does, say."""
+
+
+class DeviceProperties(NamedTuple):
+    """What a device says of itself."""
+
+    name: str
+    soc: str
+    """The SoC name programs compare, such as ``Ascend310P3``."""
+    cores: int
+    memory: int
+    """Bytes of device memory."""
+
+
+class ModelEngine(ABC):
+    """A model that is loaded on one device."""
+
+    @abstractmethod
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], object]:
+        """Return a call that runs the model straight on these arrays, in the model's order.
+
+        The arrays are views of device memory (or of host memory that lives as
+        long as the returned call); nothing is copied. The call may be made any
+        number of times, by one thread at a time.
+
+        Raises:
+            ModelInputMismatch, ModelOutputMismatch: an array's shape or dtype does not fit.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the model's weights and buffers; harmless when repeated."""
+
+
+class DeviceBackend(ABC):
+    """One open device."""
+
+    properties: DeviceProperties
+    base: int
+    """The first address of the device's memory; ``properties.memory`` bytes follow."""
+
+    @abstractmethod
+    def view(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return a C-contiguous array on device memory; it keeps the memory mapped as long as it lives."""
+
+    @abstractmethod
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy between addresses that the caller has checked; the GIL is free meanwhile when it is long."""
+
+    @abstractmethod
+    def fill(self, address: int, value: int, nbytes: int) -> None:
+        """Set every byte of a span that the caller has checked."""
+
+    @abstractmethod
+    def discard(self, address: int, nbytes: int) -> None:
+        """Say that a span's contents are of no use any more, so that its pages can be given back."""
+
+    @abstractmethod
+    def kernel(self, request: KernelRequest) -> Kernel:
+        """Choose the code that runs a request.
+
+        Raises:
+            OperatorNotFound: this device has no kernel of that type.
+            UnsupportedDataType: it has one, for other data types.
+            InvalidArgument: the request's attributes or shapes mean nothing.
+        """
+
+    @abstractmethod
+    def load_model(self, graph: bytes) -> ModelEngine:
+        """Make a model ready to run from the graph section of an ``.om`` file.
+
+        Raises:
+            ModelDataError: the bytes are not a graph that this device runs.
+        """
+
+    @abstractmethod
+    def start(self, task: Callable[[], None]) -> None:
+        """Run a task on one of the device's worker threads, soon; tasks never raise."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop the workers once they are idle and let go of the memory; harmless when repeated."""
+
+
+class Backend(Protocol):
+    """A kind of device."""
+
+    name: str
+
+    def device_count(self) -> int:
+        """Return how many devices can be opened."""
+
+    def open(self, index: int) -> DeviceBackend:
+        """Open device ``index``, which lies in ``range(device_count())``."""

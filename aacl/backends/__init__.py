@@ -1,0 +1,1 @@
+"""Kinds of devices; each is a module here, loaded by name."""

@@ -1,0 +1,87 @@
+"""One software device: an address range, threads, kernels and models."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aacl.abc import Array, DeviceBackend, DeviceProperties, Kernel, KernelRequest, ModelEngine
+from aacl.backends.cpu._settings import core_count, memory_bytes, soc_name
+from aacl.backends.cpu._workers import Workers
+from aacl.errors import OutOfMemory
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+__all__ = ("CpuDevice",)
+
+_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # the module names it from Python 3.13 on
+_ndarray = np.ndarray
+Shape: TypeAlias = "tuple[int, ...]"
+
+
+class CpuDevice(DeviceBackend):
+    """Memory is one private mapping, committed page by page on first touch.
+
+    It is never unmapped by hand: every array on it holds the mapping, so a
+    stale view reads old bytes and cannot crash the process.
+    """
+
+    def __init__(self, index: int) -> None:
+        nbytes = memory_bytes()
+        self._memory = _reserve(nbytes)
+        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
+        self.properties = DeviceProperties(f"software device {index}", soc_name(), core_count(), nbytes)
+        self._workers = Workers(index, self.properties.cores)
+
+    def view(self, address: int, shape: Shape, dtype: np.dtype[Any]) -> Array:
+        """Return an array on the mapping."""
+        return _ndarray(shape, dtype, self._memory, address - self.base)
+
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy as memmove does; ctypes lets go of the GIL."""
+        ctypes.memmove(target, source, nbytes)
+
+    def fill(self, address: int, value: int, nbytes: int) -> None:
+        """Set bytes as memset does."""
+        ctypes.memset(address, value, nbytes)
+
+    def discard(self, address: int, nbytes: int) -> None:
+        """Give the whole pages of a span back to the system."""
+        start = -(-(address - self.base) // mmap.PAGESIZE) * mmap.PAGESIZE
+        end = (address - self.base + nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
+        if end > start:
+            self._memory.madvise(mmap.MADV_DONTNEED, start, end - start)
+
+    def kernel(self, request: KernelRequest) -> Kernel:
+        """Choose a NumPy kernel."""
+        from aacl.backends.cpu.kernels import find
+
+        return find(request)
+
+    def load_model(self, graph: bytes) -> ModelEngine:
+        """Load a graph into ONNX Runtime."""
+        from aacl.backends.cpu.models import load_model
+
+        return load_model(graph)
+
+    def start(self, task: Callable[[], None]) -> None:
+        """Run a task on one of the device's threads."""
+        self._workers.start(task)
+
+    def close(self) -> None:
+        """End the threads; the mapping goes with the last array on it."""
+        self._workers.close()
+
+
+def _reserve(nbytes: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+    except (OSError, ValueError, OverflowError) as error:
+        raise OutOfMemory(
+            f"cannot reserve {nbytes} bytes of addresses for a device: {error}; set AACL_DEVICE_MEMORY lower"
+        ) from error

@@ -1,0 +1,60 @@
+"""The cpu device's kernels: one file a family, found by operator type."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+from typing import TYPE_CHECKING
+
+from aacl.errors import OperatorNotFound
+
+if TYPE_CHECKING:
+    from aacl.abc import Kernel, KernelRequest
+    from aacl.backends.cpu.kernels._registry import Preparation
+
+__all__ = ("find", "kernel_types")
+
+_FAMILIES = (
+    "activation",
+    "comparison",
+    "conversion",
+    "creation",
+    "elementwise",
+    "indexing",
+    "layout",
+    "matrix",
+    "normalisation",
+    "reduction",
+    "slicing",
+)
+
+
+def find(request: KernelRequest) -> Kernel:
+    """Return the kernel that runs a request.
+
+    Raises:
+        OperatorNotFound: there is no kernel of that type.
+        UnsupportedDataType: there is one, for other dtypes.
+        InvalidArgument: attributes, shapes or constant inputs do not fit each other.
+        NotSupported: an attribute asks for what this device does not do.
+    """
+    preparation = _preparations().get(request.op_type)
+    if preparation is None:
+        close = difflib.get_close_matches(request.op_type, _preparations(), n=3)
+        hint = f"; it has {', '.join(close)}" if close else ""
+        raise OperatorNotFound(f"the cpu device has no kernel for operator {request.op_type}{hint}")
+    return preparation(request)
+
+
+def kernel_types() -> tuple[str, ...]:
+    """Return the operator types that have a kernel, sorted."""
+    return tuple(sorted(_preparations()))
+
+
+@functools.cache
+def _preparations() -> dict[str, Preparation]:
+    """Import every family, which registers its kernels, at the first request."""
+    for family in _FAMILIES:
+        importlib.import_module(f"{__name__}.{family}")
+    return importlib.import_module(f"{__name__}._registry").PREPARATIONS  # type: ignore[no-any-return]

@@ -1,0 +1,95 @@
+"""Comparison, logic and selection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aacl.backends.cpu.kernels._quiet import quiet
+from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
+from aacl.dtypes import DataType
+
+if TYPE_CHECKING:
+    from aacl.abc import Array, Kernel, KernelRequest
+
+__all__ = ()
+
+_COMPARISONS: dict[str, np.ufunc] = {
+    "Equal": np.equal,
+    "NotEqual": np.not_equal,
+    "Greater": np.greater,
+    "GreaterEqual": np.greater_equal,
+    "Less": np.less,
+    "LessEqual": np.less_equal,
+}
+_LOGIC: dict[str, np.ufunc] = {
+    "LogicalAnd": np.logical_and,
+    "LogicalOr": np.logical_or,
+    "LogicalNot": np.logical_not,
+}
+_TESTS: dict[str, np.ufunc] = {"IsNan": np.isnan, "IsInf": np.isinf, "IsFinite": np.isfinite}
+
+
+@kernel(*_COMPARISONS)
+def _compare(request: KernelRequest) -> Kernel:
+    """Comparing never warns, NaN included, so the body is the ufunc."""
+    ufunc = _COMPARISONS[request.op_type]
+    left, right = given(request, 0).dtype, given(request, 1).dtype
+    if left != right or request.outputs[0].dtype is not DataType.BOOL:
+        raise refuse_dtype(request, "two equal dtypes, giving BOOL")
+    try:
+        ufunc.resolve_dtypes((left.numpy_dtype, right.numpy_dtype, np.dtype(np.bool_)))
+    except TypeError:
+        raise refuse_dtype(request, "two equal numeric dtypes, giving BOOL") from None
+    return prepared(request, ufunc)
+
+
+@kernel(*_LOGIC)
+def _logic(request: KernelRequest) -> Kernel:
+    _require_bool(request)
+    return prepared(request, _LOGIC[request.op_type])
+
+
+@kernel(*_TESTS)
+def _test(request: KernelRequest) -> Kernel:
+    return prepared(request, _TESTS[request.op_type])
+
+
+@kernel("Select")
+def _select(request: KernelRequest) -> Kernel:
+    """A condition with one element a row selects whole rows."""
+    rank = len(given(request, 1).shape)
+    is_rows = len(given(request, 0).shape) == 1 and rank > 1
+
+    def body(condition: Array, x1: Array, x2: Array, out: Array) -> None:
+        if is_rows:
+            condition = condition.reshape((-1,) + (1,) * (rank - 1))
+        np.copyto(out, np.where(condition, x1, x2))
+
+    return prepared(request, body, elements(request.outputs[0]))
+
+
+@kernel("SelectV2")
+def _select_broadcast(request: KernelRequest) -> Kernel:
+    # Not into the output at once: it may be one of the inputs.
+    def body(condition: Array, then: Array, otherwise: Array, out: Array) -> None:
+        np.copyto(out, np.where(condition, then, otherwise))
+
+    return prepared(request, body, elements(request.outputs[0]))
+
+
+@kernel("ApproximateEqual")
+def _approximate(request: KernelRequest) -> Kernel:
+    """``|x1 - x2| < tolerance``, strict."""
+    tolerance = request.attributes["tolerance"]
+
+    def body(x1: Array, x2: Array, out: Array) -> None:
+        np.less(np.abs(np.subtract(x1, x2)), tolerance, out)
+
+    return prepared(request, quiet(body, 3), 2 * elements(request.outputs[0]))
+
+
+def _require_bool(request: KernelRequest) -> None:
+    if any(info is not None and info.dtype is not DataType.BOOL for info in (*request.inputs, *request.outputs)):
+        raise refuse_dtype(request, "BOOL")

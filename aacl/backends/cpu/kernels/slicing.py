@@ -1,0 +1,222 @@
+"""Operators that cut their input, or put a border around it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aacl.backends.cpu.kernels._registry import given, kernel, prepared, require_shape, with_integers
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from aacl.abc import Array, Kernel, KernelRequest
+    from aacl.backends.cpu.kernels._registry import Body
+
+__all__ = ()
+
+_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
+
+
+@kernel("Split")
+def _split(request: KernelRequest) -> Kernel:
+    def make(axis: tuple[int, ...]) -> Body:
+        inner = _parted(request, 1, axis[0])
+        return lambda _, x, *outs: inner(x, *outs)
+
+    return prepared(request, with_integers(request, (0,), make))
+
+
+@kernel("SplitD", "SplitVD")
+def _split_attribute(request: KernelRequest) -> Kernel:
+    return prepared(request, _parted(request, 0, request.attributes["split_dim"]))
+
+
+@kernel("SplitV")
+def _split_sizes(request: KernelRequest) -> Kernel:
+    def make(axis: tuple[int, ...]) -> Body:
+        inner = _parted(request, 0, axis[0])
+        return lambda x, _sizes, _axis, *outs: inner(x, *outs)
+
+    return prepared(request, with_integers(request, (2,), make))
+
+
+def _parted(request: KernelRequest, index: int, axis: int) -> Body:
+    """Return a body that cuts at the outputs' own sizes."""
+    shape = given(request, index).shape
+    if not -len(shape) <= axis < len(shape):
+        raise InvalidArgument(f"operator {request.op_type}: split_dim {axis} does not fit shape {shape}")
+    axis %= len(shape)
+    ends = tuple(itertools.accumulate(info.shape[axis] for info in request.outputs))
+    if ends[-1] != shape[axis]:
+        raise InvalidArgument(
+            f"operator {request.op_type}: the parts add up to {ends[-1]}, dim {axis} is {shape[axis]}"
+        )
+    before = (slice(None),) * axis
+    cuts = [(*before, slice(start, end)) for start, end in zip((0, *ends), ends, strict=False)]
+
+    def body(x: Array, *outs: Array) -> None:
+        for cut, out in zip(cuts, outs, strict=True):
+            _copy_exactly(request, x[cut], out)
+
+    return body
+
+
+@kernel("Unpack")
+def _unpack(request: KernelRequest) -> Kernel:
+    rank, axis = len(given(request, 0).shape), request.attributes["axis"]
+    if not -rank <= axis < rank:
+        raise InvalidArgument(f"operator Unpack: axis {axis} does not fit shape {given(request, 0).shape}")
+    before = (slice(None),) * (axis % rank)
+
+    def body(x: Array, *outs: Array) -> None:
+        for index, out in enumerate(outs):
+            _copy_exactly(request, x[(*before, index)], out)
+
+    return prepared(request, body)
+
+
+@kernel("Slice")
+def _slice(request: KernelRequest) -> Kernel:
+    def make(offsets: tuple[int, ...], sizes: tuple[int, ...]) -> Body:
+        inner = _sliced(request, offsets, sizes)
+        return lambda x, _offsets, _sizes, out: inner(x, out)
+
+    return prepared(request, with_integers(request, (1, 2), make))
+
+
+@kernel("SliceD")
+def _slice_attribute(request: KernelRequest) -> Kernel:
+    return prepared(request, _sliced(request, request.attributes["offsets"], request.attributes["size"]))
+
+
+def _sliced(request: KernelRequest, offsets: tuple[int, ...], sizes: tuple[int, ...]) -> Body:
+    shape = given(request, 0).shape
+    fits = len(offsets) == len(sizes) == len(shape) and all(
+        0 <= start <= dim and -1 <= size <= dim - start for start, size, dim in zip(offsets, sizes, shape, strict=True)
+    )
+    if not fits:
+        raise InvalidArgument(f"operator {request.op_type}: offsets {offsets} with size {sizes} lie outside {shape}")
+    return _picked(
+        request,
+        [slice(start, None if size == -1 else start + size) for start, size in zip(offsets, sizes, strict=True)],
+    )
+
+
+@kernel("StridedSlice")
+def _strided_slice(request: KernelRequest) -> Kernel:
+    def make(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]) -> Body:
+        inner = _picked(request, _strided(request, begin, end, strides))
+        return lambda x, _begin, _end, _strides, out: inner(x, out)
+
+    return prepared(request, with_integers(request, (1, 2, 3), make))
+
+
+@kernel("StridedSliceD")
+def _strided_slice_attribute(request: KernelRequest) -> Kernel:
+    parts = (request.attributes[name] for name in ("begin", "end", "strides"))
+    return prepared(request, _picked(request, _strided(request, *parts)))
+
+
+def _strided(request: KernelRequest, begin: Sequence[int], end: Sequence[int], strides: Sequence[int]) -> list[Any]:
+    """Return TensorFlow's strided slice as NumPy's index; bit ``i`` of a mask speaks of entry ``i``."""
+    if not len(begin) == len(end) == len(strides) or 0 in strides:
+        raise InvalidArgument(
+            f"operator {request.op_type}: begin {tuple(begin)}, end {tuple(end)} and strides {tuple(strides)} "
+            f"need one number each, strides not 0"
+        )
+    ignores_begin, ignores_end, ellipsis, new_axis, shrink = (
+        request.attributes[f"{name}_mask"] for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    )
+    index: list[Any] = []
+    for place, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << place
+        if ellipsis & bit:
+            index.append(...)
+        elif new_axis & bit:
+            index.append(np.newaxis)
+        elif shrink & bit:
+            index.append(start)
+        else:
+            index.append(slice(None if ignores_begin & bit else start, None if ignores_end & bit else stop, step))
+    return index
+
+
+def _picked(request: KernelRequest, index: Sequence[Any]) -> Body:
+    place = tuple(index)
+
+    def body(x: Array, out: Array) -> None:
+        _copy_exactly(request, x[place], out)
+
+    return body
+
+
+def _copy_exactly(request: KernelRequest, part: Array, out: Array) -> None:
+    require_shape(request.op_type, np.shape(part), out)
+    np.copyto(out, part)
+
+
+@kernel("Pad", "PadV2", "MirrorPad")
+def _pad(request: KernelRequest) -> Kernel:
+    def make(flat: tuple[int, ...]) -> Body:
+        inner = _padded(request, _pairs(request, flat))
+        return lambda x, _, *others: inner(x, *others)
+
+    return prepared(request, with_integers(request, (1,), make))
+
+
+@kernel("PadV3")
+def _pad_v3(request: KernelRequest) -> Kernel:
+    """As Pad; ``paddings_contiguous`` false puts all begins before all ends."""
+
+    def make(flat: tuple[int, ...]) -> Body:
+        half = len(flat) // 2
+        is_paired = request.attributes["paddings_contiguous"]
+        ordered = (
+            flat if is_paired else tuple(size for pair in zip(flat[:half], flat[half:], strict=True) for size in pair)
+        )
+        inner = _padded(request, _pairs(request, ordered))
+        return lambda x, _, *others: inner(x, *others)
+
+    return prepared(request, with_integers(request, (1,), make))
+
+
+@kernel("PadD")
+def _pad_attribute(request: KernelRequest) -> Kernel:
+    flat = tuple(size for pair in request.attributes["paddings"] for size in pair)
+    return prepared(request, _padded(request, _pairs(request, flat)))
+
+
+def _pairs(request: KernelRequest, flat: tuple[int, ...]) -> list[tuple[int, int]]:
+    shape = given(request, 0).shape
+    if len(flat) != 2 * len(shape) or min(flat, default=0) < 0:
+        raise InvalidArgument(f"operator {request.op_type}: paddings {flat} do not fit shape {shape}")
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _padded(request: KernelRequest, pairs: list[tuple[int, int]]) -> Body:
+    """Return a body that takes the input, the constant if there is one, and the output."""
+    name = request.attributes.get("mode", "constant")
+    if name not in _MODES:
+        raise InvalidArgument(f"operator {request.op_type}: mode is {name!r}; it is one of {', '.join(_MODES)}")
+    mode: Any = _MODES[name]
+    shape = given(request, 0).shape
+    result = tuple(dim + before + after for dim, (before, after) in zip(shape, pairs, strict=True))
+    inner = tuple(slice(before, before + dim) for dim, (before, _) in zip(shape, pairs, strict=True))
+
+    def body(x: Array, *others: Array | None) -> None:
+        out = others[-1]
+        assert out is not None
+        require_shape(request.op_type, result, out)
+        if result == shape:  # the output may be the input
+            np.copyto(out, x)
+        elif mode == "constant":
+            value = others[0] if len(others) > 1 else None
+            out[...] = 0 if value is None else value.reshape(())
+            out[inner] = x
+        else:
+            np.copyto(out, np.pad(x, pairs, mode))
+
+    return body

@@ -1,0 +1,61 @@
+"""Where an ``.om`` file goes, and writing it whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aacl.converter._reports import InvalidOption, OutputNotWritable
+
+if TYPE_CHECKING:
+    from aacl.models._package import ModelPackage, OperatorPackage
+
+__all__ = ("om_path", "write_om_file")
+
+
+def om_path(output: str | os.PathLike[str]) -> Path:
+    """Return the file that ``--output`` names: ``.om`` is appended unless it is there.
+
+    Raises:
+        InvalidOption: the value ends in a directory.
+    """
+    text = os.fspath(output)
+    path = Path(text)
+    if not text or text.endswith((os.sep, "/.", "/..")) or text in (".", "..") or path.is_dir():
+        raise InvalidOption("E10022", f"--output={text!r} has no file name")
+    return path if text.endswith(".om") else path.with_name(path.name + ".om")
+
+
+def write_om_file(path: Path, package: ModelPackage | OperatorPackage) -> None:
+    """Write a file beside its place and move it there: what is at `path` is whole at any time.
+
+    Raises:
+        OutputNotWritable: the directory cannot be made or written.
+    """
+    from aacl.models._package import package_pieces
+
+    pieces = package_pieces(package)
+    scratch = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:64]}.", delete=False) as file:
+            scratch = file.name
+            file.writelines(pieces)
+        os.chmod(scratch, 0o666 & ~_umask())
+        os.replace(scratch, path)
+    except BaseException as error:
+        if scratch is not None:
+            Path(scratch).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OutputNotWritable(
+                "E10001", f"the output {str(path)!r} cannot be written: {error.strerror}"
+            ) from error
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,99 @@
+"""Devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from aacl import _runtime
+from aacl._closing import AsyncResource
+from aacl.devices import _current, _shared
+from aacl.devices._context import Context
+from aacl.memory._buffer import Buffer, allocate
+from aacl.memory._rules import MALLOC, AllocationRule
+from aacl.memory._space import MemoryInfo
+
+if TYPE_CHECKING:
+    from aacl.abc import DeviceProperties
+
+__all__ = ("Device",)
+
+
+@final
+class Device(AsyncResource):
+    """A device, for as long as a block needs it.
+
+    ``async with Device(0) as device`` opens it, with a default context, and
+    makes both current. Several objects may stand for one device: they share its
+    memory, and the last one to close ends it. Closing a device closes what was
+    opened in it: streams first, then contexts.
+
+    Attributes:
+        index: the number of the device.
+        default_context: where streams are opened that name no other context.
+    """
+
+    __slots__ = ("_shared", "default_context", "index")
+
+    kind = "device"
+    _current = _current.devices
+    default_context: Context
+
+    def __init__(self, index: int = 0) -> None:
+        """Prepare a device; entering or opening it makes it real.
+
+        Raises:
+            InvalidDevice: there is no device of that number.
+        """
+        super().__init__()
+        self.index = _runtime.check_index(index)
+
+    def _open(self) -> None:
+        self._shared = _shared.acquire(self.index)
+        self._opened_in(None)
+        self.default_context = Context(self)
+        self.default_context._open_once()
+
+    @property
+    def properties(self) -> DeviceProperties:
+        """What the device says of itself: name, SoC, cores, bytes of memory."""
+        self._check_open("ask the properties of")
+        return self._shared.backend.properties
+
+    def allocate(self, nbytes: int, rule: AllocationRule = MALLOC) -> Buffer:
+        """Return a new buffer.
+
+        Args:
+            nbytes: how long.
+            rule: AscendCL's rounding and alignment to follow, by default those of ``aclrtMalloc``.
+
+        Raises:
+            InvalidArgument: ``nbytes`` is not positive.
+            OutOfMemory: the device has no such span free.
+            ClosedResource: the device is not open.
+        """
+        self._check_open("allocate on")
+        return allocate(self._shared.memory, nbytes, rule)
+
+    def memory(self) -> MemoryInfo:
+        """Return how the device's memory is used now, in bytes."""
+        self._check_open("ask the memory of")
+        return self._shared.memory.info()
+
+    def stream_context(self) -> Context:
+        """Return the context in which streams of this device are opened."""
+        self._check_open("open a stream on")
+        return self.default_context
+
+    def _become_current(self) -> None:
+        _current.devices.enter(self)
+        _current.contexts.enter(self.default_context)
+
+    def _leave_current(self) -> None:
+        _current.devices.leave(self)
+        _current.contexts.leave(self.default_context)
+
+    def _release(self) -> None:
+        _shared.release(self._shared)
+
+    def __repr__(self) -> str:
+        return f"<Device {self.index} {self._state.value}, {len(self._children)} contexts>"

@@ -1,0 +1,225 @@
+"""Buffers: spans of device memory, and of host memory that copies may rely on."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from aacl.dtypes import DataType
+from aacl.errors import ClosedResource, InvalidArgument
+from aacl.memory import _host
+from aacl.memory._rules import HOST, MALLOC, AllocationRule
+
+if TYPE_CHECKING:
+    from aacl.abc import Array
+    from aacl.memory._space import DeviceMemory, Lease
+
+__all__ = ("Buffer", "HostBuffer", "host_memory")
+
+_new = object.__new__
+
+
+class _Pin(np.ndarray[Any, np.dtype[Any]]):
+    """The base of a view that a program got: it holds the block's lease until the last such view dies."""
+
+    lease: Lease
+
+
+@final
+class Buffer:
+    """A span of bytes on a device. Made by `Device.allocate`, `MemoryPool.allocate` or inside a tensor.
+
+    The span goes back to the device when the buffer is freed or garbage
+    collected, but never while queued work or a view still uses it.
+
+    Attributes:
+        address: the first byte's true address, in this process.
+        nbytes: the bytes asked for.
+        reserved_nbytes: the bytes taken, by AscendCL's rounding.
+    """
+
+    __slots__ = ("__weakref__", "_lease", "_space", "address", "nbytes", "reserved_nbytes")
+
+    _lease: Lease | None
+    _space: DeviceMemory
+    address: int
+    nbytes: int
+    reserved_nbytes: int
+
+    def __init__(self) -> None:
+        raise TypeError("buffers are made by Device.allocate(nbytes) or MemoryPool.allocate(nbytes)")
+
+    @property
+    def freed(self) -> bool:
+        """Whether `free` was called."""
+        return self._lease is None
+
+    def free(self) -> None:
+        """End the program's use of the span.
+
+        Raises:
+            ClosedResource: it was freed before.
+        """
+        lease, self._lease = self._lease, None
+        if lease is None:
+            raise ClosedResource(f"cannot free {self!r} twice")
+        self._space.free(lease)
+
+    def view(self, shape: Sequence[int], dtype: DataType | np.dtype[Any] | type[Any] | str, offset: int = 0) -> Array:
+        """Return a writable C-contiguous array on these bytes; nothing is copied.
+
+        Device work that is queued may still write them: synchronise before reading.
+
+        Args:
+            shape: of the array.
+            dtype: of its elements.
+            offset: of its first byte in the buffer.
+
+        Raises:
+            ClosedResource: the buffer was freed.
+            InvalidArgument: the array would not fit.
+        """
+        lease = self.lease("view")
+        dims, item = tuple(map(int, shape)), DataType.of(dtype).numpy_dtype
+        nbytes = math.prod(dims) * item.itemsize
+        if offset < 0 or nbytes < 0 or offset + nbytes > self.reserved_nbytes:
+            raise InvalidArgument(
+                f"an array of shape {dims} and dtype {item} at byte {offset} takes {nbytes} bytes; "
+                f"{self!r} has {self.reserved_nbytes}"
+            )
+        pin = self._space.backend.view(self.address + offset, (nbytes,), np.dtype(np.uint8)).view(_Pin)
+        pin.lease = lease
+        # Asked for on the pin's own memory, a plain array keeps the pin as its base: NumPy
+        # does not collapse a base of another type.
+        return np.ndarray(dims, item, pin)
+
+    def lease(self, act: str) -> Lease:
+        """Return what keeps the bytes in place as long as it is held.
+
+        Raises:
+            ClosedResource: the buffer was freed.
+        """
+        lease = self._lease
+        if lease is None:
+            raise ClosedResource(f"cannot {act} {self!r}; allocate another")
+        return lease
+
+    def __bytes__(self) -> bytes:
+        return self.view((self.nbytes,), np.uint8).tobytes()
+
+    def __repr__(self) -> str:
+        state = "freed " if self.freed else ""
+        return f"<{state}Buffer of {self.nbytes} bytes at {self.address:#x} on device {self._space.index}>"
+
+
+def allocate(space: DeviceMemory, nbytes: int, rule: AllocationRule = MALLOC, owner: str = "") -> Buffer:
+    """Return a new buffer of ``nbytes`` on a device, rounded and aligned by ``rule``."""
+    # The lease comes first: an interrupt anywhere below then gives the block back.
+    reserved = -(-nbytes // rule[2]) * rule[2] + rule[3]
+    lease = space.allocate(nbytes, reserved, rule[1], owner or rule[0])
+    return wrap(space, lease, nbytes)
+
+
+def wrap(space: DeviceMemory, lease: Lease, nbytes: int) -> Buffer:
+    """Return the buffer of a lease."""
+    buffer = _new(Buffer)
+    buffer._space, buffer._lease, buffer.address = space, lease, lease.address
+    buffer.nbytes, buffer.reserved_nbytes = nbytes, lease.reserved
+    return buffer
+
+
+class _HostLease:
+    """Host memory has no plan: whoever gave its address keeps it alive."""
+
+    __slots__ = ("address", "reserved")
+
+    def __init__(self, address: int, reserved: int) -> None:
+        self.address, self.reserved = address, reserved
+
+
+class _HostSpace:
+    """Host memory, where a program passes its address in the place of a device's."""
+
+    index = -1
+    epoch = object()
+
+    @property
+    def backend(self) -> _HostSpace:
+        return self
+
+    def view(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return an array on memory that was checked to be mapped."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        return np.ndarray(shape, dtype, (ctypes.c_char * nbytes).from_address(address))
+
+    def fill(self, address: int, value: int, nbytes: int) -> None:
+        """Set bytes as memset does."""
+        ctypes.memset(address, value, nbytes)
+
+    def free(self, lease: object) -> None:
+        """Nothing was allocated."""
+
+    def invalidate(self) -> None:
+        """Operations bound to a device check host tensors at that device's epoch only."""
+
+
+_HOST_SPACE: Any = _HostSpace()
+
+
+def host_memory(address: int, nbytes: int) -> Buffer:
+    """Return a buffer on host memory, for programs that pass host pointers where device pointers belong.
+
+    The program keeps the memory alive and in place while work uses it.
+
+    Raises:
+        InvalidMemoryRange: the memory is not mapped.
+    """
+    _host.check_mapped(address, nbytes)
+    buffer = _new(Buffer)
+    lease: Any = _HostLease(address, nbytes)
+    buffer._space, buffer._lease, buffer.address = _HOST_SPACE, lease, address
+    buffer.nbytes = buffer.reserved_nbytes = nbytes
+    return buffer
+
+
+@final
+class HostBuffer:
+    """Host memory aligned to 64 bytes that copies use without checking it first (AscendCL's pinned memory).
+
+    Attributes:
+        address: of the first byte.
+        nbytes: its length.
+        array: the bytes, ``uint8``.
+    """
+
+    __slots__ = ("__weakref__", "address", "array", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        """Allocate ``nbytes`` of host memory.
+
+        Raises:
+            InvalidArgument: ``nbytes`` is not positive.
+            MemoryError: the host has no such memory.
+        """
+        if nbytes <= 0:
+            raise InvalidArgument(f"cannot allocate {nbytes} bytes of host memory; ask for at least 1")
+        raw = np.empty(HOST.reserved(nbytes) + HOST.alignment, np.uint8)
+        skip = -raw.ctypes.data % HOST.alignment
+        self.array = raw[skip : skip + nbytes]
+        self.address, self.nbytes = raw.ctypes.data + skip, nbytes
+        _host.trust(self.address, nbytes)
+
+    def free(self) -> None:
+        """Stop relying on the memory; it lives on while arrays of it do."""
+        _host.distrust(self.address)
+
+    def __del__(self) -> None:
+        if hasattr(self, "address"):
+            _host.distrust(self.address)
+
+    def __repr__(self) -> str:
+        return f"<HostBuffer of {self.nbytes} bytes at {self.address:#x}>"

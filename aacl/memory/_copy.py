@@ -1,0 +1,90 @@
+"""Copies and fills by address: the addresses tell which memory is meant."""
+
+from __future__ import annotations
+
+import ctypes
+from operator import index
+
+from aacl.errors import InvalidArgument
+from aacl.memory import _host
+from aacl.memory._space import space_of
+
+__all__ = ("copy", "fill", "is_device_address", "read_bytes")
+
+
+def is_device_address(address: int) -> bool:
+    """Whether an address lies in the memory of an open device."""
+    return space_of(address) is not None
+
+
+def copy(target: int, source: int, nbytes: int) -> None:
+    """Copy ``nbytes`` between any two addresses, of host or device memory, at once.
+
+    Device addresses may point into an allocation. Overlapping spans are copied as memmove does.
+
+    Raises:
+        InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped or not writable.
+        InvalidArgument: a negative size.
+    """
+    to, of = space_of(target), space_of(source)
+    if nbytes <= 0:
+        if nbytes:
+            raise InvalidArgument(f"cannot copy {nbytes} bytes")
+        return
+    if to is not None:
+        to.check(target, nbytes, "write")
+        if of is None:
+            _host.read(target, source, nbytes)
+        else:
+            of.check(source, nbytes, "read")
+            to.backend.copy(target, source, nbytes)
+    elif of is not None:
+        of.check(source, nbytes, "read")
+        _host.write(target, source, nbytes)
+    else:
+        _copy_on_host(target, source, nbytes)
+
+
+def _copy_on_host(target: int, source: int, nbytes: int) -> None:
+    if _host.is_known(source, nbytes):
+        _host.write(target, source, nbytes)
+    elif _host.is_known(target, nbytes):
+        _host.read(target, source, nbytes)
+    else:  # neither end is known to be good: through memory of our own
+        staged = ctypes.create_string_buffer(nbytes)
+        _host.read(ctypes.addressof(staged), source, nbytes)
+        _host.write(target, ctypes.addressof(staged), nbytes)
+
+
+def fill(address: int, value: int, nbytes: int) -> None:
+    """Set ``nbytes`` from an address, of host or device memory, to the low byte of ``value``.
+
+    Raises:
+        InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped or not writable.
+    """
+    space = space_of(address)
+    if space is not None:
+        space.check(address, nbytes, "fill")
+        space.backend.fill(address, value & 0xFF, nbytes)
+    elif _host.is_known(address, nbytes):
+        ctypes.memset(address, value & 0xFF, nbytes)
+    else:
+        pattern = ctypes.create_string_buffer(nbytes)
+        ctypes.memset(pattern, value & 0xFF, nbytes)
+        _host.write(address, ctypes.addressof(pattern), nbytes)
+
+
+def read_bytes(address: int, nbytes: int) -> bytes:
+    """Return a copy of ``nbytes`` from an address of host or device memory.
+
+    Raises:
+        InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped.
+    """
+    space = space_of(index(address))
+    if space is not None:
+        space.check(address, nbytes, "read")
+        return ctypes.string_at(address, nbytes)
+    result = bytearray(nbytes)
+    if nbytes:
+        _host.read(ctypes.addressof((ctypes.c_char * nbytes).from_buffer(result)), address, nbytes)
+    return bytes(result)

@@ -1,0 +1,176 @@
+"""Host memory that a program names by address: used when known, checked when not.
+
+An address may be wrong, and a wrong one must become an error instead of a
+crash. The kernel copies such memory for us: ``process_vm_readv`` and
+``process_vm_writev`` on this very process fail with EFAULT where a page is not
+mapped or not writable. Memory known to be alive (pinned buffers, and the
+objects whose addresses a program asked for last) skips the check.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import mmap
+import os
+import threading
+from collections import OrderedDict
+
+from aacl.errors import InvalidMemoryRange
+
+__all__ = ("check_mapped", "distrust", "keep", "move", "read", "trust", "write")
+
+_MS_ASYNC = 1  # msync() then does nothing but look
+_ADDRESS_END = 1 << 63  # ctypes would wrap what is beyond
+
+_KEPT_OBJECTS = 256
+_KEPT_BYTES = 256 << 20
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_memmove = ctypes.memmove
+
+
+class _Span(ctypes.Structure):
+    """``struct iovec``."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class _Spans(threading.local):
+    """A thread's two spans, made once: filling them is cheaper than making them."""
+
+    def __init__(self) -> None:
+        self.local, self.remote = _Span(), _Span()
+        self.local_address, self.remote_address = ctypes.addressof(self.local), ctypes.addressof(self.remote)
+
+
+_spans = _Spans()
+_trusted: dict[int, int] = {}
+_kept: OrderedDict[int, tuple[int, object]] = OrderedDict()
+_kept_bytes = 0
+_kept_lock = threading.Lock()
+
+
+def _prototype(name: str) -> ctypes._NamedFuncPointer | None:
+    function = getattr(_libc, name, None)
+    if function is not None:
+        function.restype = ctypes.c_ssize_t
+        function.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong,
+                             ctypes.c_ulong)  # fmt: skip
+    return function
+
+
+_readv, _writev = _prototype("process_vm_readv"), _prototype("process_vm_writev")
+_msync = _libc.msync
+_msync.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+def trust(address: int, nbytes: int) -> None:
+    """Rely on a span until `distrust`: its owner says when it ends."""
+    _trusted[address] = nbytes
+
+
+def distrust(address: int) -> None:
+    """Check the span that starts there again."""
+    _trusted.pop(address, None)
+
+
+def keep(address: int, nbytes: int, owner: object) -> None:
+    """Keep the owner of a span alive for a while, and rely on the span meanwhile.
+
+    The newest spans are kept, bounded by count and by bytes; programs name
+    memory of temporaries that would be gone when the address is used.
+    """
+    global _kept_bytes
+    with _kept_lock:
+        old = _kept.pop(address, None)
+        _kept[address] = (nbytes, owner)
+        _kept_bytes += nbytes - (old[0] if old else 0)
+        while _kept and (len(_kept) > _KEPT_OBJECTS or _kept_bytes > _KEPT_BYTES):
+            _, (freed, _) = _kept.popitem(last=False)
+            _kept_bytes -= freed
+
+
+def is_known(address: int, nbytes: int) -> bool:
+    """Whether the span lies at the start of memory that is known to be alive."""
+    length = _trusted.get(address)
+    if length is None:
+        kept = _kept.get(address)
+        length = kept[0] if kept is not None else 0
+    return nbytes <= length
+
+
+def move(target: int, source: int, nbytes: int) -> None:
+    """Copy between spans that are known to be good; long copies free the GIL."""
+    _memmove(target, source, nbytes)
+
+
+def read(target: int, source: int, nbytes: int) -> None:
+    """Copy from host memory to a span that is known to be good.
+
+    Raises:
+        InvalidMemoryRange: a page of the source is not mapped; part of the target may have been written.
+    """
+    if is_known(source, nbytes):
+        _memmove(target, source, nbytes)
+    else:
+        _checked_copy(_readv, "read", target, source, nbytes)
+
+
+def write(target: int, source: int, nbytes: int) -> None:
+    """Copy from a span that is known to be good to host memory.
+
+    Raises:
+        InvalidMemoryRange: a page of the target is not mapped or not writable; part of it may have been written.
+    """
+    if is_known(target, nbytes):
+        _memmove(target, source, nbytes)
+    else:
+        _checked_copy(_writev, "write", source, target, nbytes)
+
+
+def _checked_copy(
+    function: ctypes._NamedFuncPointer | None, act: str, known: int, unknown: int, nbytes: int
+) -> None:
+    """Copy ``nbytes`` between a good span and an unknown one, the kernel watching."""
+    if not 0 <= unknown < _ADDRESS_END:
+        raise _unmapped(act, unknown, nbytes, 0)
+    spans, done = _spans, 0
+    while done < nbytes and function is not None:
+        spans.local.base, spans.remote.base = known + done, unknown + done
+        spans.local.length = spans.remote.length = nbytes - done
+        moved = function(os.getpid(), spans.local_address, 1, spans.remote_address, 1, 0)
+        if moved <= 0:
+            if ctypes.get_errno() in (errno.EPERM, errno.ENOSYS):
+                break  # a sandbox refuses the call
+            raise _unmapped(act, unknown, nbytes, done)
+        done += moved
+    else:
+        if done == nbytes:
+            return
+    _copy_if_mapped(act, known, unknown, nbytes)
+
+
+def check_mapped(address: int, nbytes: int, act: str = "use") -> None:
+    """Raise `InvalidMemoryRange` unless every page of a span is mapped; whether it is writable is not seen."""
+    first = address // mmap.PAGESIZE * mmap.PAGESIZE
+    if is_known(address, nbytes):
+        return
+    if not mmap.PAGESIZE <= address < _ADDRESS_END or _msync(first, address + nbytes - first, _MS_ASYNC):
+        raise _unmapped(act, address, nbytes, 0)
+
+
+def _copy_if_mapped(act: str, known: int, unknown: int, nbytes: int) -> None:
+    """Copy where the kernel will not watch."""
+    check_mapped(unknown, nbytes, act)
+    source, target = (unknown, known) if act == "read" else (known, unknown)
+    _memmove(target, source, nbytes)
+
+
+def _unmapped(act: str, address: int, nbytes: int, done: int) -> InvalidMemoryRange:
+    wrong = "mapped and writable" if act == "write" else "mapped"
+    return InvalidMemoryRange(
+        f"cannot {act} {nbytes} bytes of host memory at {address:#x}: it is not {wrong}"
+        + (f" from {address + done:#x} on" if done else "")
+        + "; is the pointer right, and its owner alive?"
+    )

@@ -1,0 +1,86 @@
+"""Outputs of operators whose shape is given as values, or that describe their input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from aacl.dtypes import DataType
+from aacl.ops._infer._dims import FREE, Shape, fixed
+from aacl.ops._infer._rules import Call, Output, rule
+
+__all__ = ()
+
+
+@rule("Fill")
+def fill(call: Call) -> Sequence[Output]:
+    """The shape that ``dims`` holds, of the value's dtype."""
+    dims = call.integers(0)
+    if dims is None:
+        count = call.length(0)
+        return [Output(call.desc(1).dtype, None if count is None else (FREE,) * count)]
+    return [Output(call.desc(1).dtype, _sizes(call, dims))]
+
+
+@rule("FillD")
+def fill_attribute(call: Call) -> Sequence[Output]:
+    """As Fill, with an attribute."""
+    return [Output(call.desc(0).dtype, _sizes(call, call.attributes["dims"]))]
+
+
+@rule("Eye")
+def eye(call: Call) -> Sequence[Output]:
+    """``batch_shape`` before rows and columns; no columns given, as many as rows."""
+    rows, columns = call.attributes["num_rows"], call.attributes["num_columns"]
+    sizes = (*call.attributes["batch_shape"], rows, columns or rows)
+    return [Output(DataType(call.attributes["dtype"]), _sizes(call, sizes))]
+
+
+@rule("Range")
+def range_(call: Call) -> Sequence[Output]:
+    """The numbers from start to before limit."""
+    parts = [call.desc(index).value for index in range(3)]
+    dtype = call.desc(0).dtype
+    if any(part is None for part in parts):
+        return [Output(dtype, (FREE,))]
+    start, limit, delta = (part.reshape(-1)[0].item() for part in parts if part is not None)
+    return [Output(dtype, _count(call, start, limit, delta))]
+
+
+@rule("RangeD")
+def range_attribute(call: Call) -> Sequence[Output]:
+    """As Range, with attributes."""
+    return [Output(call.desc(0).dtype, _count(call, *(call.attributes[name] for name in ("start", "limit", "delta"))))]
+
+
+@rule("Shape")
+def shape(call: Call) -> Sequence[Output]:
+    """One number a dim."""
+    dims = call.shape(0)
+    return [Output(DataType(call.attributes["dtype"]), (FREE,) if dims is None else fixed(len(dims)))]
+
+
+@rule("Size")
+def size(call: Call) -> Sequence[Output]:
+    """One number."""
+    return [Output(DataType(call.attributes["dtype"]), ())]
+
+
+@rule("Rank")
+def rank(call: Call) -> Sequence[Output]:
+    """One number, int32."""
+    return [Output(call.result(DataType.INT32), ())]
+
+
+def _sizes(call: Call, sizes: Sequence[int]) -> Shape:
+    if any(size < 0 for size in sizes):
+        raise call.error(f"the shape asked for, {tuple(sizes)}, has a negative dim")
+    return fixed(*sizes)
+
+
+def _count(call: Call, start: float, limit: float, delta: float) -> Shape:
+    if not delta:
+        raise call.error("delta is 0")
+    if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
+        return fixed(len(range(start, limit, delta)))
+    return fixed(max(math.ceil((limit - start) / delta), 0))

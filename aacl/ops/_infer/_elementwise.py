@@ -1,0 +1,197 @@
+"""Outputs of operators that work element by element, with or without broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aacl.dtypes import DataType, Format
+from aacl.errors import UnsupportedDataType
+from aacl.ops._infer._dims import Dim, Shape, broadcast_dims
+from aacl.ops._infer._rules import Call, Output, rule
+
+__all__ = ("broadcast", "broadcast_inputs")
+
+
+@rule(
+    *("Abs", "Acos", "Acosh", "Adds", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "Cos", "Cosh", "Digamma"),
+    *("Elu", "Erf", "Erfc", "Exp", "Expm1", "FastGelu", "Fills", "Floor", "Gelu", "GeluV2", "HardMax"),
+    *("HardShrink", "HardSigmoid", "HardSwish", "Identity", "Invert", "IsFinite", "IsInf", "IsNan", "LeakyRelu"),
+    *("Lgamma", "Log", "Log1p", "LogicalNot", "LogSigmoid", "LogSoftmax", "LogSoftmaxV2", "Mish", "Muls", "Neg"),
+    *("OnesLike", "Power", "PRelu", "Reciprocal", "Relu", "Relu6", "ReverseV2", "Rint", "Round", "Rsqrt", "Selu"),
+    *("Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "SoftShrink", "Sqrt", "Square", "Swish"),
+    *("Tan", "Tanh", "Threshold", "ThresholdV2D", "Tril", "Triu", "Trunc", "ZerosLike", "Cumsum", "CumsumD"),
+    *("Cumprod", "CumprodD", "L2Normalize", "Roll", "ClipByValue"),
+)
+def like_first(call: Call) -> Sequence[Output]:
+    """The output has the first input's shape."""
+    return [call.like(0, call.shape(0))]
+
+
+@rule("SoftmaxV2")
+def softmax(call: Call) -> Sequence[Output]:
+    """As the input, but float with ``half_to_float``."""
+    source = call.desc(0)
+    dtype = DataType.FLOAT if call.attributes["half_to_float"] else source.dtype
+    return [Output(dtype, call.shape(0), source.format)]
+
+
+@rule("Cast")
+def cast(call: Call) -> Sequence[Output]:
+    """As the input, of dtype ``dst_type``."""
+    number = call.attributes["dst_type"]
+    allowed = call.schema.outputs[0].dtypes
+    if number not in allowed:
+        names = ", ".join(f"{dtype.name} ({dtype.value})" for dtype in sorted(allowed))
+        raise UnsupportedDataType(f"operator Cast: dst_type is {number}; it takes {names}")
+    return [Output(DataType(number), call.shape(0), call.desc(0).format)]
+
+
+@rule(
+    *("Add", "AddV2", "ApproximateEqual", "Atan2", "Axpy", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div"),
+    *("DivNoNan", "Equal", "FloorDiv", "FloorMod", "Greater", "GreaterEqual", "IsClose", "LeftShift", "Less"),
+    *("LessEqual", "LogicalAnd", "LogicalOr", "Maximum", "Minimum", "Mod", "MulNoNan", "NotEqual", "RealDiv"),
+    *("RightShift", "SquaredDifference", "Sub", "TruncateDiv", "TruncateMod", "Xdivy", "Xlogy", "Lerp"),
+)
+def broadcast(call: Call) -> Sequence[Output]:
+    """All inputs broadcast; their dtypes are equal."""
+    _require_equal_dtypes(call, range(len(call.inputs)))
+    return [Output(call.result(call.desc(0).dtype), broadcast_inputs(call), broadcast_format(call))]
+
+
+@rule("Mul", "Pow")
+def promote(call: Call) -> Sequence[Output]:
+    """All inputs broadcast to their common dtype."""
+    dtype = promoted(call.desc(0).dtype, call.desc(1).dtype)
+    return [Output(dtype, broadcast_inputs(call), broadcast_format(call))]
+
+
+@rule("Addcdiv", "Addcmul")
+def broadcast_three(call: Call) -> Sequence[Output]:
+    """The first three inputs broadcast; the fourth is one element."""
+    return [Output(call.desc(0).dtype, broadcast_inputs(call, range(3)), broadcast_format(call))]
+
+
+@rule("AddN", "AccumulateNV2")
+def same_shapes(call: Call) -> Sequence[Output]:
+    """All inputs have one dtype and one shape."""
+    _require_equal_dtypes(call, range(len(call.inputs)))
+    return [call.like(0, equal_shapes(call, range(len(call.inputs))))]
+
+
+@rule("Select")
+def select(call: Call) -> Sequence[Output]:
+    """``x1`` and ``x2`` have one shape; the condition has it too, or one element for each row."""
+    _require_equal_dtypes(call, (1, 2))
+    shape, condition = equal_shapes(call, (1, 2)), call.shape(0)
+    if shape is not None and condition:
+        is_other_rank = len(condition) not in (1, len(shape))
+        if is_other_rank or any(not c.meets(s) for c, s in zip(condition, shape, strict=False)):
+            raise call.mismatch(0, 1, "do not fit: the condition has the same shape, or one element for each row")
+    return [call.like(1, shape)]
+
+
+@rule("SelectV2")
+def select_broadcast(call: Call) -> Sequence[Output]:
+    """All three inputs broadcast."""
+    _require_equal_dtypes(call, (1, 2))
+    return [Output(call.desc(1).dtype, broadcast_inputs(call), broadcast_format(call))]
+
+
+@rule("BiasAdd")
+def bias_add(call: Call) -> Sequence[Output]:
+    """As ``x``; the bias is 1-D and as long as the channel axis."""
+    _require_equal_dtypes(call, (0, 1))
+    x, bias = call.shape(0), call.shape(1)
+    if bias is not None and len(bias) != 1:
+        raise call.error(f"{call.titled(1)} must have one dim")
+    if x is not None and bias is not None:
+        axis = 1 if call.attributes["data_format"].startswith("NC") else len(x) - 1
+        if len(x) < 2 or not x[axis].meets(bias[0]):
+            raise call.mismatch(0, 1, f"do not fit: the bias runs along axis {axis}")
+    return [call.like(0, x)]
+
+
+def broadcast_inputs(call: Call, indexes: Sequence[int] | None = None) -> Shape:
+    """Return the shape that inputs broadcast to, by NumPy's rule."""
+    first, *others = range(len(call.inputs)) if indexes is None else indexes
+    shape = call.shape(first)
+    for index in others:
+        shape = _broadcast(call, first, index, shape)
+    return shape
+
+
+def broadcast_format(call: Call) -> Format:
+    """Return the first format of the inputs that says more than ND."""
+    return next((desc.format for desc in call.inputs if desc and desc.format is not Format.ND), Format.ND)
+
+
+def equal_shapes(call: Call, indexes: Sequence[int]) -> Shape:
+    """Return what is known of the shape that inputs share."""
+    known: Shape = None
+    for index in indexes:
+        shape = call.shape(index)
+        if known is None or shape is None:
+            known = shape if known is None else known
+            continue
+        dims = [a.meets(b) for a, b in zip(known, shape, strict=False)]
+        if len(known) != len(shape) or None in dims:
+            raise call.mismatch(indexes[0], index, "must have one shape")
+        known = tuple(dim for dim in dims if dim is not None)
+    return known
+
+
+def promoted(left: DataType, right: DataType) -> DataType:
+    """Return the common dtype: the wider kind decides (bool, integer, float, complex), then the wider type."""
+    if left == right:
+        return left
+    ranks = _KINDS[left], _KINDS[right]
+    if ranks[0] != ranks[1]:
+        return _complex_of(left, right) if max(ranks) == 3 else (left if ranks[0] > ranks[1] else right)
+    if {left, right} == {DataType.FLOAT16, DataType.BF16}:
+        return DataType.FLOAT
+    if ranks[0] != 1:
+        return max(left, right, key=lambda dtype: dtype.bits)
+    return _integer_of(left, right)
+
+
+_COMPLEX = {DataType.COMPLEX32, DataType.COMPLEX64, DataType.COMPLEX128}
+_FLOATS = {DataType.FLOAT16, DataType.BF16, DataType.FLOAT, DataType.DOUBLE}
+_SIGNED = (DataType.INT8, DataType.INT16, DataType.INT32, DataType.INT64)
+_KINDS = {
+    dtype: 0 if dtype is DataType.BOOL else 3 if dtype in _COMPLEX else 2 if dtype in _FLOATS else 1
+    for dtype in DataType
+}
+
+
+def _complex_of(left: DataType, right: DataType) -> DataType:
+    return DataType.COMPLEX128 if {left, right} & {DataType.DOUBLE, DataType.COMPLEX128} else DataType.COMPLEX64
+
+
+def _integer_of(left: DataType, right: DataType) -> DataType:
+    if (left in _SIGNED) == (right in _SIGNED):
+        return max(left, right, key=lambda dtype: dtype.bits)
+    signed, unsigned = (left, right) if left in _SIGNED else (right, left)
+    return next((d for d in _SIGNED if d.bits >= signed.bits and d.bits > unsigned.bits), DataType.INT64)
+
+
+def _require_equal_dtypes(call: Call, indexes: Sequence[int]) -> None:
+    first = indexes[0]
+    for index in indexes[1:]:
+        if call.desc(index).dtype != call.desc(first).dtype:
+            raise UnsupportedDataType(
+                f"operator {call.schema.op_type}: input {call.names[first]} is {call.desc(first).dtype.name} and "
+                f"input {call.names[index]} is {call.desc(index).dtype.name}; they must be equal, use Cast"
+            )
+
+
+def _broadcast(call: Call, first: int, index: int, shape: Shape) -> Shape:
+    other = call.shape(index)
+    if shape is None or other is None:
+        return None
+    rank = max(len(shape), len(other))
+    one = (Dim(1, 1),)
+    pairs = zip(one * (rank - len(shape)) + shape, one * (rank - len(other)) + other, strict=True)
+    dims = [broadcast_dims(left, right) for left, right in pairs]
+    if None in dims:
+        raise call.mismatch(first, index, "do not broadcast")
+    return tuple(dim for dim in dims if dim is not None)

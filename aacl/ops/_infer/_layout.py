@@ -1,0 +1,286 @@
+"""Outputs of operators that rearrange, join or repeat their input without picking parts of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from aacl.errors import UnsupportedDataType
+from aacl.ops._infer._dims import FREE, Dim, Shape, broadcast_dims, fixed, product
+from aacl.ops._infer._rules import Call, Output, rule
+
+__all__ = ()
+
+
+@rule("Transpose", "TransposeD", "Permute")
+def transpose(call: Call) -> Sequence[Output]:
+    """Output dim ``i`` is input dim ``perm[i]``."""
+    shape = call.shape(0)
+    perm = call.attributes.get("perm", call.attributes.get("order")) if len(call.inputs) == 1 else call.integers(1)
+    dtype = call.result(call.desc(0).dtype)
+    if shape is None or perm is None:
+        return [Output(dtype, None if shape is None else (FREE,) * len(shape))]
+    if sorted(axis % max(len(shape), 1) for axis in perm) != list(range(len(shape))):
+        raise call.error(f"perm {tuple(perm)} is no order of the {len(shape)} dims of {call.titled(0)}")
+    return [Output(dtype, tuple(shape[axis] for axis in perm))]
+
+
+@rule("Reshape")
+def reshape(call: Call) -> Sequence[Output]:
+    """``shape`` with at most one -1; with ``axis`` and ``num_axes`` it replaces that span of dims alone."""
+    source, wanted = call.shape(0), call.integers(1)
+    if wanted is None:
+        count = call.length(1)
+        whole = count is not None and call.attributes["axis"] == 0 and call.attributes["num_axes"] == -1
+        return [call.like(0, (FREE,) * count if whole and count is not None else None)]
+    head, span, tail = _span(call, source)
+    middle = _filled(call, wanted, span)
+    return [call.like(0, None if head is None or tail is None else (*head, *middle, *tail))]
+
+
+@rule("ExpandDims")
+def expand_dims(call: Call) -> Sequence[Output]:
+    """A dim 1 before ``axis``, which counts in the output's rank."""
+    shape, axis = call.shape(0), call.integer(1)
+    if shape is None or axis is None:
+        return [call.like(0, None if shape is None else (FREE,) * (len(shape) + 1))]
+    return [call.like(0, _inserted(call, shape, (axis,), "axis"))]
+
+
+@rule("Unsqueeze")
+def unsqueeze(call: Call) -> Sequence[Output]:
+    """A dim 1 at each of ``axes``, which count in the output's rank."""
+    shape = call.shape(0)
+    return [call.like(0, None if shape is None else _inserted(call, shape, call.attributes["axes"], "axes"))]
+
+
+@rule("Squeeze")
+def squeeze(call: Call) -> Sequence[Output]:
+    """Dims of 1 vanish: those of ``axis``, or all."""
+    shape, axes = call.shape(0), call.attributes["axis"]
+    if shape is None:
+        return [call.like(0, None)]
+    if not axes:
+        is_known = all(dim.is_fixed or dim.least > 1 for dim in shape)
+        return [call.like(0, tuple(dim for dim in shape if dim != (1, 1)) if is_known else None)]
+    gone = {call.axis(axis, len(shape), "axis") for axis in axes}
+    if any(not shape[axis].meets(Dim(1, 1)) for axis in gone):
+        raise call.error(f"axis {tuple(axes)} of {call.titled(0)} is not 1 and cannot be squeezed")
+    return [call.like(0, tuple(dim for axis, dim in enumerate(shape) if axis not in gone))]
+
+
+@rule("Flatten")
+def flatten(call: Call) -> Sequence[Output]:
+    """Two dims: those before ``axis`` multiplied, and the others."""
+    shape, axis = call.shape(0), call.attributes["axis"]
+    if shape is None:
+        return [call.like(0, (FREE, FREE))]
+    if not -len(shape) <= axis <= len(shape):
+        raise call.error(f"axis {axis} lies outside [{-len(shape)}, {len(shape)}] for {call.titled(0)}")
+    axis += len(shape) if axis < 0 else 0
+    return [call.like(0, (product(shape[:axis]), product(shape[axis:])))]
+
+
+@rule("FlattenV2")
+def flatten_span(call: Call) -> Sequence[Output]:
+    """The dims from ``axis`` to ``end_axis`` become one."""
+    shape = call.shape(0)
+    if not shape:
+        return [call.like(0, None if shape is None else fixed(1))]
+    first = call.axis(call.attributes["axis"], len(shape), "axis")
+    last = call.axis(call.attributes["end_axis"], len(shape), "end_axis")
+    if first > last:
+        raise call.error(f"axis {first} comes after end_axis {last}")
+    return [call.like(0, (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :]))]
+
+
+@rule("Concat")
+def concat(call: Call) -> Sequence[Output]:
+    """Inputs joined; the axis is the first input."""
+    return [_joined(call, range(1, len(call.inputs)), call.integer(0))]
+
+
+@rule("ConcatV2")
+def concat_v2(call: Call) -> Sequence[Output]:
+    """Inputs joined; the axis is the last input."""
+    last = len(call.inputs) - 1
+    return [_joined(call, range(last), call.integer(last))]
+
+
+@rule("ConcatD", "ConcatV2D")
+def concat_attribute(call: Call) -> Sequence[Output]:
+    """Inputs joined; the axis is an attribute."""
+    return [_joined(call, range(len(call.inputs)), call.attributes["concat_dim"])]
+
+
+@rule("Pack")
+def pack(call: Call) -> Sequence[Output]:
+    """Inputs of one shape stacked along a new axis."""
+    shape: Shape = call.shape(0)
+    for index in range(1, len(call.inputs)):
+        shape = _agreed(call, shape, index)
+    if shape is None:
+        return [call.like(0, None)]
+    axis = call.attributes["axis"]
+    if not -len(shape) - 1 <= axis <= len(shape):
+        raise call.error(f"axis {axis} lies outside [{-len(shape) - 1}, {len(shape)}] for {call.titled(0)}")
+    axis %= len(shape) + 1
+    return [call.like(0, (*shape[:axis], *fixed(len(call.inputs)), *shape[axis:]))]
+
+
+@rule("Tile")
+def tile(call: Call) -> Sequence[Output]:
+    """Each dim times its multiple, an input."""
+    shape, multiples = call.shape(0), call.integers(1)
+    if shape is None or multiples is None:
+        return [call.like(0, None if shape is None else (FREE,) * len(shape))]
+    return [_tiled(call, shape, multiples)]
+
+
+@rule("TileD")
+def tile_attribute(call: Call) -> Sequence[Output]:
+    """Each dim times its multiple, an attribute."""
+    shape = call.shape(0)
+    return [call.like(0, None) if shape is None else _tiled(call, shape, call.attributes["multiples"])]
+
+
+@rule("BroadcastTo", "BroadcastToD")
+def broadcast_to(call: Call) -> Sequence[Output]:
+    """The given shape, to which the input broadcasts."""
+    wanted = _wanted_shape(call)
+    return [_stretched(call, wanted, both_ways=False)]
+
+
+@rule("Expand")
+def expand(call: Call) -> Sequence[Output]:
+    """The input and the given shape broadcast to each other."""
+    return [_stretched(call, _wanted_shape(call), both_ways=True)]
+
+
+def _span(call: Call, source: Shape) -> tuple[Shape, Shape, Shape]:
+    """Cut the input's dims into those before, in and after the reshaped span."""
+    axis, count = call.attributes["axis"], call.attributes["num_axes"]
+    if axis == 0 and count == -1:
+        return (), source, ()
+    if source is None:
+        return None, None, None
+    first = axis + len(source) + 1 if axis < 0 else axis
+    last = len(source) if count == -1 else first + count
+    if not 0 <= first <= last <= len(source):
+        raise call.error(f"axis {axis} with num_axes {count} lies outside {call.titled(0)}")
+    return source[:first], source[first:last], source[last:]
+
+
+def _filled(call: Call, wanted: Sequence[int], span: Shape) -> tuple[Dim, ...]:
+    """Return the dims asked for, with -1 filled in from the number of elements."""
+    if any(size < -1 for size in wanted) or list(wanted).count(-1) > 1:
+        raise call.error(f"shape {tuple(wanted)} is no shape; it may have one -1, for the rest")
+    total = FREE if span is None else product(span)
+    known = math.prod(size for size in wanted if size != -1)
+    if -1 not in wanted:
+        is_possible = total.meets(Dim(known, known)) is not None
+        rest = FREE
+    else:
+        is_possible = not total.is_fixed or (total.least % known == 0 if known else total.least == 0)
+        rest = fixed(total.least // known if known else 0)[0] if total.is_fixed else _quotient(total, known)
+    if not is_possible:
+        raise call.error(f"{call.titled(0)} cannot be reshaped to {tuple(wanted)}: the numbers of elements differ")
+    return tuple(rest if size == -1 else Dim(size, size) for size in wanted)
+
+
+def _quotient(total: Dim, known: int) -> Dim:
+    if not known:
+        return FREE
+    return Dim(-(-total.least // known), total.most if total.most == math.inf else int(total.most) // known)
+
+
+def _inserted(call: Call, shape: tuple[Dim, ...], axes: Sequence[int], name: str) -> tuple[Dim, ...]:
+    rank = len(shape) + len(axes)
+    if any(not -rank <= axis < rank for axis in axes) or len({axis % rank for axis in axes}) != len(axes):
+        raise call.error(f"{name} {tuple(axes)} are no {len(axes)} positions in {rank} dims, for {call.titled(0)}")
+    places = {axis % rank for axis in axes}
+    others = iter(shape)
+    return tuple(Dim(1, 1) if axis in places else next(others) for axis in range(rank))
+
+
+def _joined(call: Call, indexes: Sequence[int], axis: int | None) -> Output:
+    _require_one_dtype(call, indexes)
+    first = indexes[0]
+    shape, source = call.shape(first), call.desc(first)
+    dtype, format_ = call.result(source.dtype), source.format
+    if axis is not None and shape is not None:
+        axis = call.axis(axis, len(shape), "the axis", first)
+    for index in indexes[1:]:
+        shape = _joined_pair(call, first, index, shape, axis)
+    return Output(dtype, shape, format_)
+
+
+def _joined_pair(call: Call, first: int, index: int, shape: Shape, axis: int | None) -> Shape:
+    other = call.shape(index)
+    if shape is None or other is None:
+        return None
+    if len(shape) != len(other):
+        raise call.mismatch(first, index, "cannot be joined: their ranks differ")
+    if axis is None:
+        return tuple(a if a == b else FREE for a, b in zip(shape, other, strict=True)) if len(shape) > 1 else (FREE,)
+    dims = []
+    for place, (left, right) in enumerate(zip(shape, other, strict=True)):
+        met = left.plus(right) if place == axis else left.meets(right)
+        if met is None:
+            raise call.mismatch(first, index, f"cannot be joined along axis {axis}: their other dims differ")
+        dims.append(met)
+    return tuple(dims)
+
+
+def _require_one_dtype(call: Call, indexes: Sequence[int]) -> None:
+    for left, right in itertools.pairwise(indexes):
+        if call.desc(left).dtype != call.desc(right).dtype:
+            raise UnsupportedDataType(
+                f"operator {call.schema.op_type}: input {call.names[left]} is {call.desc(left).dtype.name} and "
+                f"input {call.names[right]} is {call.desc(right).dtype.name}; they must be equal, use Cast"
+            )
+
+
+def _agreed(call: Call, shape: Shape, index: int) -> Shape:
+    _require_one_dtype(call, (0, index))
+    other = call.shape(index)
+    if shape is None or other is None:
+        return shape or other
+    dims = [a.meets(b) for a, b in zip(shape, other, strict=False)]
+    if len(shape) != len(other) or None in dims:
+        raise call.mismatch(0, index, "must have one shape")
+    return tuple(dim for dim in dims if dim is not None)
+
+
+def _tiled(call: Call, shape: tuple[Dim, ...], multiples: Sequence[int]) -> Output:
+    if len(multiples) != len(shape) or any(multiple < 0 for multiple in multiples):
+        raise call.error(f"multiples {tuple(multiples)} need one number from 0 a dim of {call.titled(0)}")
+    return call.like(0, tuple(dim.times(Dim(m, m)) for dim, m in zip(shape, multiples, strict=True)))
+
+
+def _wanted_shape(call: Call) -> Shape:
+    wanted = call.attributes["shape"] if "shape" in call.attributes else call.integers(1)
+    if wanted is None:
+        count = call.length(1)
+        return None if count is None else (FREE,) * count
+    if any(size < -1 for size in wanted):
+        raise call.error(f"shape {tuple(wanted)} has a dim below -1")
+    return tuple(FREE if size == -1 else Dim(size, size) for size in wanted)
+
+
+def _stretched(call: Call, wanted: Shape, *, both_ways: bool) -> Output:
+    shape = call.shape(0)
+    if shape is None or wanted is None:
+        return call.like(0, None if both_ways or wanted is None else wanted)
+    if len(shape) > len(wanted) and not both_ways:
+        raise call.error(f"{call.titled(0)} does not broadcast to {tuple(wanted)}")
+    rank = max(len(shape), len(wanted))
+    one = (Dim(1, 1),)
+    shape, target = one * (rank - len(shape)) + shape, one * (rank - len(wanted)) + wanted
+    dims = [broadcast_dims(have, want) for have, want in zip(shape, target, strict=True)]
+    if not both_ways:
+        dims = [dim and dim.meets(want) for dim, want in zip(dims, target, strict=True)]
+    if None in dims:
+        raise call.error(f"{call.titled(0)} does not broadcast to {tuple(wanted)}")
+    return call.like(0, tuple(dim for dim in dims if dim is not None))

@@ -1,0 +1,92 @@
+"""What an operation is applied to: tensors, completions that make them, and host values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aacl.dtypes import DataType
+from aacl.errors import InvalidArgument
+from aacl.streams._completion import Completion
+from aacl.tensors._desc import TensorDesc
+from aacl.tensors._tensor import Tensor
+
+if TYPE_CHECKING:
+    from aacl.abc import Array
+    from aacl.ops._schema import OperatorSchema, Parameter
+
+__all__ = ("Constant", "Operand", "constant", "spread")
+
+
+class Constant:
+    """A host value among the inputs: its contents are part of its description."""
+
+    __slots__ = ("_array", "_fault", "desc")
+
+    def __init__(self, value: Array) -> None:
+        self.desc = TensorDesc.of(value.dtype, value.shape, value=value)
+        self._array = self.desc.value
+        self._fault = None
+
+    def __repr__(self) -> str:
+        return f"Constant({self.desc.value})"
+
+
+Operand = Tensor | Constant | None
+"""None is an absent optional input."""
+
+
+def spread(inputs: Sequence[object]) -> list[object]:
+    """Return a flat list of inputs: a list that holds tensors is a dynamic input's."""
+    flat: list[object] = []
+    for given in inputs:
+        if isinstance(given, (list, tuple)) and any(isinstance(item, (Tensor, Completion)) for item in given):
+            flat.extend(given)
+        else:
+            flat.append(given)
+    return flat
+
+
+def constants(schema: OperatorSchema, flat: Sequence[object]) -> list[Operand]:
+    """Return a flat list of inputs as operands, host values in the dtype that their place wants.
+
+    Raises:
+        InvalidArgument: too many or too few inputs, or a value that is no array.
+    """
+    places = schema.assign(len(flat))
+    tensors = [given for given in flat if isinstance(given, Tensor)]
+    usual = tensors[0].dtype if tensors else None
+    return [
+        given
+        if given is None or isinstance(given, (Tensor, Constant))
+        else constant(schema.op_type, place, given, usual)
+        for place, given in zip(places, flat, strict=True)
+    ]
+
+
+def constant(op_type: str, place: Parameter, value: Any, usual: DataType | None) -> Constant:
+    """Return a host value as an operand; plain numbers take the dtype of their place."""
+    try:
+        array = np.asarray(value)
+        if not isinstance(value, (np.ndarray, np.generic)):
+            array = array.astype(_dtype_for(place, array, usual).numpy_dtype)
+        return Constant(array)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(
+            f"operator {op_type}: input {place.name} is {value!r}; pass a tensor, an array or numbers ({error})"
+        ) from None
+
+
+def _dtype_for(place: Parameter, array: Array, usual: DataType | None) -> DataType:
+    """Return the dtype for plain numbers: shapes and indices int64 or int32, other values that of the tensors."""
+    whole = [kind for kind in (DataType.INT64, DataType.INT32) if kind in place.dtypes]
+    fractional = DataType.FLOAT in place.dtypes or DataType.FLOAT16 in place.dtypes
+    if usual is not None and usual in place.dtypes and (fractional or not whole):
+        return usual
+    if array.dtype.kind in "iub" and whole:
+        return whole[0]
+    if array.size == 0 and whole and not fractional:
+        return whole[0]
+    return DataType.FLOAT if DataType.FLOAT in place.dtypes else DataType.of(array.dtype)

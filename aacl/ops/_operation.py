@@ -1,0 +1,212 @@
+"""Operations: an operator applied to tensors, as work for a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+from aacl.errors import InvalidArgument
+from aacl.ops._catalogue import schema_of
+from aacl.ops._operand import Operand, constants, spread
+from aacl.ops._plan import Plan, prepare
+from aacl.streams._completion import Completion
+from aacl.streams._work import Work
+from aacl.tensors._tensor import Tensor, empty
+
+if TYPE_CHECKING:
+    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.tensors._desc import TensorDesc
+
+__all__ = ("Operation",)
+
+HOST = -1
+"""The device number of tensors on host memory."""
+
+_NO_ATTRIBUTES: dict[str, object] = {}
+
+
+@final
+class Operation(Work[Any]):
+    """An operator with its inputs and attributes.
+
+    ``await stream.execute(operation)`` gives the output tensor, or a tuple of
+    them. Without ``out`` every execution makes new outputs. With it the
+    operation is prepared at its first execution, and runs again at the cost of
+    the kernel alone.
+
+    Attributes:
+        op_type: the operator's name in the catalogue.
+        inputs: in the schema's order; None where an optional input is absent.
+        attributes: as they were given.
+    """
+
+    __slots__ = ("_key", "_out", "_plan", "_plan_memory", "attributes", "inputs", "op_type")
+
+    inputs: tuple[Operand, ...]
+
+    def __init__(
+        self,
+        op_type: str,
+        inputs: Sequence[object] = (),
+        attributes: Mapping[str, object] | None = None,
+        *,
+        out: Tensor | Sequence[Tensor] | None = None,
+    ) -> None:
+        """Apply an operator.
+
+        Args:
+            op_type: a type of the catalogue, such as ``"Add"``.
+            inputs: tensors, completions of the commands that make them, host values (numbers, arrays),
+                None for an absent optional input; a list of tensors is a dynamic input.
+            attributes: by name; checked against the catalogue when the operation is first executed.
+            out: the tensors to write, of the exact shape and dtype of the outputs.
+
+        Raises:
+            OperatorNotFound: the catalogue has no such operator, and a host value is among the inputs.
+            InvalidArgument: an input is nothing of the above.
+        """
+        self._epoch = None
+        self.op_type = op_type
+        self.attributes = _NO_ATTRIBUTES if attributes is None else dict(attributes)
+        self.inputs = _operands(op_type, inputs)
+        self._out: tuple[Tensor, ...] | None
+        self._out = None if out is None else (out,) if isinstance(out, Tensor) else tuple(out)
+        self._key = _freeze(self.attributes) if attributes else None
+        self._plan: Plan | None = None
+
+    def bind(self, memory: DeviceMemory) -> None:
+        """Find the plan, and make the call of its kernel with these tensors' memory."""
+        plan = self._plan
+        if plan is None or self._plan_memory is not memory:
+            plan = self._find_plan(memory)
+        out = self._out
+        if out is None:
+            outputs = tuple([empty(memory, desc) for desc in plan.outputs])
+        else:
+            self._check_out(plan.outputs, out)
+            outputs = out
+        arrays = [None if each is None else each._array for each in self.inputs]
+        for tensor in outputs:
+            arrays.append(tensor._array)
+        self._run = partial(plan.body, *arrays)
+        self._result = outputs[0] if len(outputs) == 1 else outputs
+        self._cost = plan.cost
+        # Without `out` it stays unbound: the next execution makes outputs of its own.
+        self._epoch = None if out is None else memory.epoch
+
+    def infer(self) -> tuple[TensorDesc, ...]:
+        """Return what is known of the outputs before a run: -1 dims with ranges where values decide.
+
+        Raises:
+            AclError: inputs or attributes do not fit the operator, or each other.
+        """
+        from aacl.ops._infer import infer_outputs
+
+        schema = schema_of(self.op_type)
+        descs = self._descs()
+        schema.check_inputs(descs)
+        return infer_outputs(schema, descs, schema.complete(self.attributes))
+
+    def reads(self) -> Iterable[Tensor]:
+        return [each for each in self.inputs if isinstance(each, Tensor)]
+
+    def writes(self) -> Iterable[Tensor]:
+        result = self._result
+        return result if isinstance(result, tuple) else (result,)
+
+    def leases(self) -> tuple[Lease, ...]:
+        return tuple([each.lease() for each in (*self.reads(), *self.writes())])
+
+    def name(self) -> str:
+        return self.op_type
+
+    def fault(self) -> BaseException | None:
+        for each in self.inputs:
+            if each is not None and each._fault is not None:
+                return each._fault
+        return None
+
+    def succeeded(self) -> None:
+        result = self._result
+        if isinstance(result, Tensor):
+            result._fault = None
+        else:
+            super().succeeded()
+
+    def _descs(self) -> tuple[TensorDesc | None, ...]:
+        return tuple([None if each is None else each.desc for each in self.inputs])
+
+    def _find_plan(self, memory: DeviceMemory) -> Plan:
+        descs = self._descs()
+        key = (self.op_type, descs, self._key)
+        plan: Plan | None = memory.plans.get(key)
+        if plan is None:
+            plan = memory.plans[key] = prepare(memory, self.op_type, descs, self.attributes)
+        for each in self.inputs:
+            if (
+                isinstance(each, Tensor)
+                and each.lease() is not None
+                and each.buffer._space.backend is not memory.backend
+            ):
+                raise InvalidArgument(
+                    f"operator {self.op_type}: {each!r} is not on device {memory.index}, whose stream should "
+                    "execute it; copy it there with stream.copy"
+                )
+        self._plan, self._plan_memory = plan, memory
+        return plan
+
+    def _check_out(self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...]) -> None:
+        if len(out) != len(descs):
+            raise InvalidArgument(f"operator {self.op_type} has {len(descs)} outputs; {len(out)} were given to write")
+        for desc, tensor in zip(descs, out, strict=True):
+            tensor.lease()
+            if tensor.shape != desc.shape or tensor.dtype is not desc.dtype:
+                raise InvalidArgument(
+                    f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "
+                    f"out is {tensor.dtype.name} of shape {tensor.shape}"
+                )
+        for each in self.inputs:
+            if isinstance(each, Tensor):
+                each.lease()
+                self._check_overlap(each, out)
+
+    def _check_overlap(self, read: Tensor, out: tuple[Tensor, ...]) -> None:
+        for written in out:
+            apart = read.address + read.nbytes <= written.address or written.address + written.nbytes <= read.address
+            same = read.address == written.address and read.nbytes == written.nbytes
+            if not apart and not same:
+                raise InvalidArgument(
+                    f"operator {self.op_type} would write {written!r} over a part of its input {read!r}; "
+                    "use memory that is apart, or the same"
+                )
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.op_type} of {list(self.inputs)}>"
+
+
+def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
+    operands: list[Any] = []
+    plain = True
+    for given in inputs:
+        if type(given) is Completion:
+            operands.append(given.output)
+        else:
+            operands.append(given)
+            if type(given) is not Tensor:
+                plain = False
+    if plain:
+        return tuple(operands)
+    flat = [given.output if isinstance(given, Completion) else given for given in spread(operands)]
+    return tuple(constants(schema_of(op_type), flat))
+
+
+def _freeze(value: object) -> object:
+    """Return an attribute value as something to look plans up by."""
+    if isinstance(value, Mapping):
+        return tuple([(name, _freeze(each)) for name, each in value.items()])
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return tuple([_freeze(each) for each in value])
+    return (type(value), value)

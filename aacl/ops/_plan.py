@@ -1,0 +1,83 @@
+"""Plans: what is the same for all operations with equal descriptions and attributes, found out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aacl.abc import KernelRequest
+from aacl.errors import InvalidArgument, NotSupported
+from aacl.ops._catalogue import schema_of
+from aacl.ops._infer import infer_outputs
+from aacl.streams._budget import Cost
+
+if TYPE_CHECKING:
+    from aacl.memory._space import DeviceMemory
+    from aacl.ops._schema import OperatorSchema
+    from aacl.tensors._desc import TensorDesc
+
+__all__ = ("Plan", "prepare")
+
+
+class Plan:
+    """An operator with its kernel chosen and its outputs known.
+
+    Attributes:
+        body: the kernel, called with the inputs' and then the outputs' arrays.
+        outputs: descriptions of the outputs, all dims known.
+        cost: what a run costs, learnt from the runs.
+    """
+
+    __slots__ = ("body", "cost", "outputs")
+
+    def __init__(self, body: Callable[..., object], outputs: tuple[TensorDesc, ...], cost: Cost) -> None:
+        self.body, self.outputs, self.cost = body, outputs, cost
+
+
+def prepare(
+    memory: DeviceMemory, op_type: str, inputs: tuple[TensorDesc | None, ...], given: Mapping[str, object]
+) -> Plan:
+    """Check an operator's inputs and attributes, work out its outputs and choose a kernel.
+
+    Raises:
+        OperatorNotFound: no such operator, or none that this device runs.
+        UnsupportedDataType: an input has a data type that the operator does not take.
+        InvalidArgument: inputs or attributes do not fit the operator, or each other.
+        NotSupported: the shape of an output depends on values that are not known before the run.
+    """
+    schema = schema_of(op_type)
+    attributes = schema.complete(given)
+    outputs = describe(schema, inputs, attributes)
+    kernel = memory.backend.kernel(KernelRequest(op_type, inputs, outputs, attributes))
+    return Plan(kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
+
+
+def describe(
+    schema: OperatorSchema, inputs: tuple[TensorDesc | None, ...], attributes: Mapping[str, Any]
+) -> tuple[TensorDesc, ...]:
+    """Return the descriptions of an operator's outputs, every dim known."""
+    schema.check_inputs(inputs)
+    outputs = infer_outputs(schema, inputs, attributes)
+    for index, output in enumerate(outputs):
+        if not output.is_static:
+            _explain_unknown(schema, index, output, inputs)
+    return outputs
+
+
+def _explain_unknown(
+    schema: OperatorSchema, index: int, output: TensorDesc, inputs: tuple[TensorDesc | None, ...]
+) -> None:
+    values = [
+        place.name
+        for place, desc in zip(schema.assign(len(inputs)), inputs, strict=True)
+        if desc is not None and desc.value is None and desc.dtype.name in ("INT32", "INT64") and len(desc.shape) <= 1
+    ]
+    if values:
+        raise InvalidArgument(
+            f"operator {schema.op_type}: the shape of output {index} depends on the values of {', '.join(values)}; "
+            "pass them as host values (numbers, a list, an array) instead of a device tensor"
+        )
+    raise NotSupported(
+        f"operator {schema.op_type}: the shape of output {index} ({list(output.shape)}) depends on the contents "
+        "of its inputs, which this runtime cannot run yet; compute it on the host with stream.call"
+    )

@@ -1,0 +1,117 @@
+"""How much device work runs on the threads that submit it.
+
+Work that is short runs where it is submitted, since handing it to another
+thread costs more than the work. Two limits keep an event loop alive: what a
+loop's thread has run since the loop's last turn is added up, and
+
+- past `TURN` the next completion, though done, gives the loop one turn when it is awaited;
+- past `LIMIT` work is queued for a worker instead.
+
+Adding up is done in steps of `STEP`: between them a command costs one addition.
+The command that completes a step is also the one whose time is taken, so short
+commands are sampled and long ones are always measured.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from statistics import median_low
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from aacl.streams._claim import Token
+
+__all__ = ("LIMIT", "LONG", "STEP", "TURN", "Cost", "LoopBudget", "budget_here", "running_loop")
+
+LONG = 200_000
+"""Nanoseconds above which nothing runs on the thread that submits it."""
+STEP = 50_000
+TURN = 500_000
+LIMIT = 2_000_000
+
+_OVERHEAD = 1_000  # a command's own cost, beside its kernel's
+_SAMPLES = 9
+_TRUSTED = 3  # samples before a cost is believed
+
+
+class Cost:
+    """What one kind of command costs: a guess first, then the median of recent runs.
+
+    Attributes:
+        estimate: nanoseconds of one run.
+        charge: what a run adds to the budget of its thread; a whole step until the cost is known.
+    """
+
+    __slots__ = ("_samples", "charge", "estimate")
+
+    def __init__(self, estimate: int) -> None:
+        self.estimate = estimate
+        self.charge = STEP + 1
+        self._samples: deque[int] = deque(maxlen=_SAMPLES)
+
+    @classmethod
+    def of(cls, nbytes: int, operations: int = 0) -> Cost:
+        """Return the first guess for work that moves ``nbytes`` and does ``operations`` beside."""
+        return cls(nbytes // 5 + operations // 10)
+
+    def learn(self, elapsed: int) -> None:
+        """Take in a measured run; the median, since one preemption must not make short work long."""
+        self._samples.append(elapsed)
+        self.estimate = median_low(self._samples)
+        if len(self._samples) >= _TRUSTED:
+            self.charge = self.estimate + _OVERHEAD
+
+
+UNKNOWN = LONG + 1
+"""The estimate of work that may take any time: it starts on a worker."""
+
+
+class LoopBudget:
+    """What a loop's thread has run since the loop's last turn."""
+
+    __slots__ = ("_due", "_loop", "spent")
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        self._due: list[Token] = []
+        self.spent = 0
+
+    def charge(self, elapsed: int, token: Token) -> None:
+        """Add work that ran through a stream's token; past a turn's worth its completions fall due."""
+        if not self.spent:
+            self._loop.call_soon(self._reset)
+        self.spent += elapsed
+        if self.spent > TURN:
+            token.owe_turn()
+            self._due.append(token)
+
+    def _reset(self) -> None:
+        """The loop had its turn."""
+        self.spent = 0
+        for token in self._due:
+            token.paid_turn()
+        self._due.clear()
+
+
+_budgets: WeakKeyDictionary[Any, LoopBudget] = WeakKeyDictionary()
+
+
+def running_loop() -> AbstractEventLoop | None:
+    """Return the loop that runs on this thread, without importing asyncio for it."""
+    events = sys.modules.get("asyncio.events")
+    return None if events is None else events._get_running_loop()
+
+
+def budget_here() -> LoopBudget | None:
+    """Return the budget of the loop that runs on this thread, if one does."""
+    loop = running_loop()
+    if loop is None:
+        return None
+    budget = _budgets.get(loop)
+    if budget is None:
+        budget = _budgets[loop] = LoopBudget(loop)
+    return budget

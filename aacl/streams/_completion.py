@@ -1,0 +1,325 @@
+"""Completions: a submitted command as its submitter sees it, and as the queue holds it.
+
+Nothing in a completion belongs to a loop or a thread. Waiters register
+themselves in a list and then look at the state again; whoever ends the command
+sets the state and then looks for waiters. Both sides take waiters out one by
+one with `list.pop`, so each is called exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Generator
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+
+from aacl.errors import WouldBlock
+from aacl.streams import _site
+from aacl.streams._budget import running_loop
+from aacl.streams._state import DONE, DUE, FAILED, NAMES, QUEUED
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from types import CodeType
+
+    from aacl.memory._space import Lease
+    from aacl.streams._stream import Stream
+    from aacl.streams._work import Work
+    from aacl.tensors._tensor import Tensor
+
+__all__ = ("Completion",)
+
+T = TypeVar("T")
+_logger = logging.getLogger("aacl")
+_new = object.__new__
+
+
+class _Here(threading.local):
+    """The stream whose host call runs on this thread."""
+
+    stream: Stream | None = None
+
+
+here = _Here()
+
+
+@final
+class Completion(Generic[T]):
+    """The end of one submitted command, awaitable from any event loop and waitable from any thread.
+
+    Awaiting gives the command's result or raises its error. Cancelling a wait,
+    or letting it time out, neither cancels the command nor frees what it uses.
+    The names are those of `asyncio.Future`, so `asyncio.wait`, ``gather``,
+    ``wait_for`` and ``shield`` take completions. Streams make them.
+    """
+
+    __slots__ = ("__weakref__", "_code", "_instruction", "_pins", "_received", "_run", "_state", "_stream", "_value",
+                 "_waiters", "_work")  # fmt: skip
+
+    # A command that ran at once has _state and _value, and _work if it failed; the rest is for the queue.
+    _state: int
+    _value: Any
+    _work: Work[T] | None
+    _run: Callable[[], object]
+    _pins: tuple[Lease, ...]
+    _waiters: list[Callable[[Completion[T]], None]]
+    _received: bool
+    _stream: Stream
+    _code: CodeType | None
+    _instruction: int
+
+    def __init__(self) -> None:
+        raise TypeError("completions are made by a stream: stream.execute(operation), stream.call(function)")
+
+    def done(self) -> bool:
+        """Return whether the command is over, well or badly."""
+        return self._state >= DONE
+
+    def cancelled(self) -> bool:
+        """Return False: commands are not cancelled; one dropped by ``abort()`` failed with `Aborted`."""
+        return False
+
+    def result(self) -> T:
+        """Return the result.
+
+        Raises:
+            asyncio.InvalidStateError: the command is not over.
+            BaseException: what the command failed with.
+        """
+        self._check_done()
+        if self._state == FAILED:
+            self._received = True
+            raise self._value
+        result: T = self._value
+        return result
+
+    def exception(self) -> BaseException | None:
+        """Return what the command failed with, or None.
+
+        Raises:
+            asyncio.InvalidStateError: the command is not over.
+        """
+        self._check_done()
+        if self._state != FAILED:
+            return None
+        self._received = True
+        error: BaseException = self._value
+        return error
+
+    @property
+    def output(self) -> Tensor:
+        """The tensor that the command makes, at once: a later command of the stream may take it.
+
+        Raises:
+            AttributeError: the command makes no tensor, or several.
+        """
+        outputs = self.outputs
+        if len(outputs) != 1:
+            raise AttributeError(f"{self!r} has {len(outputs)} outputs; use outputs[index]")
+        return outputs[0]
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The tensors that the command makes, at once.
+
+        Raises:
+            AttributeError: the command makes none.
+        """
+        work = getattr(self, "_work", None)
+        value = self._value if work is None or self._state != FAILED else work._result
+        outputs = value if isinstance(value, tuple) else (value,)
+        if not all(hasattr(output, "desc") for output in outputs):
+            raise AttributeError(f"{self!r} makes no tensors; await it for its result")
+        return outputs
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if self._state != DONE:
+            yield from self._wait_on_loop()
+        return self._value  # type: ignore[no-any-return]
+
+    def wait(self, timeout: float | None = None, *, block_loop: bool = False) -> bool:
+        """Block this thread until the command is over, other threads running meanwhile.
+
+        Args:
+            timeout: seconds; None waits for ever.
+            block_loop: block even the thread of a running event loop, which then does nothing else.
+
+        Returns:
+            Whether the command is over. Its error, if any, is raised by `result`.
+
+        Raises:
+            WouldBlock: an event loop runs on this thread, or this thread runs a host call of the
+                same stream, which the command waits for.
+        """
+        if self._state < DONE:
+            if running_loop() is not None and not block_loop:
+                raise WouldBlock(f"cannot block the thread of a running event loop; await {self!r} instead")
+            self._block(timeout)
+        return self._state >= DONE
+
+    def add_done_callback(self, callback: Callable[[Completion[T]], object], *, context: Context | None = None) -> None:
+        """Call ``callback(completion)`` once the command is over.
+
+        Registered on an event loop's thread it is called by that loop, in ``context``;
+        elsewhere by the thread that ends the command, or at once.
+        """
+        loop = running_loop()
+        if loop is None:
+            self._add_waiter(_Callback(callback))
+        else:
+            self._add_waiter(_LoopCallback(callback, loop, context or copy_context()))
+
+    def remove_done_callback(self, callback: Callable[[Completion[T]], object]) -> int:
+        """Forget a callback; return how often it was registered and not called yet."""
+        if self._state >= DONE:
+            return 0
+        mine = [waiter for waiter in self._waiters if isinstance(waiter, _Callback) and waiter.callback == callback]
+        return sum(self._remove_waiter(waiter) for waiter in mine)
+
+    def _check_done(self) -> None:
+        if self._state < DONE:
+            from asyncio import InvalidStateError
+
+            raise InvalidStateError(f"{self!r} is not done; await it, or call wait()")
+
+    def _wait_on_loop(self) -> Generator[Any, None, None]:
+        if self._state < DONE:
+            yield from self._suspend()
+        elif self._state == DUE:
+            self._state = DONE
+            yield  # a bare yield gives the loop one turn
+        if self._state == FAILED:
+            self._received = True
+            raise self._value
+
+    def _suspend(self) -> Generator[Any, None, None]:
+        loop = running_loop()
+        if loop is None:
+            raise RuntimeError(f"{self!r} was awaited outside an asyncio event loop")
+        future = loop.create_future()
+
+        def wake(_: Completion[T]) -> None:
+            try:
+                loop.call_soon_threadsafe(_set, future)
+            except RuntimeError:  # the loop was closed: nobody waits any more
+                pass
+
+        self._add_waiter(wake)
+        try:
+            yield from future.__await__()
+        except BaseException:
+            if not self._remove_waiter(wake) and self._state == FAILED:
+                self._received = False  # woken, and cancelled before it could raise
+            raise
+
+    def _block(self, timeout: float | None) -> None:
+        """Wait on this thread, an interrupt being let through."""
+        if here.stream is not None and here.stream is self._stream:
+            raise WouldBlock(f"{self!r} comes after the host call that waits for it; it would never be done")
+        lock = threading.Lock()
+        lock.acquire()
+
+        def wake(_: Completion[T]) -> None:
+            lock.release()
+
+        self._add_waiter(wake)
+        try:
+            lock.acquire(timeout=-1 if timeout is None else max(timeout, 0))
+        finally:
+            self._remove_waiter(wake)
+
+    def _add_waiter(self, waiter: Callable[[Completion[T]], None]) -> None:
+        if self._state >= DONE:
+            waiter(self)
+            return
+        self._waiters.append(waiter)
+        if self._state >= DONE:
+            self._deliver()
+
+    def _remove_waiter(self, waiter: Callable[[Completion[T]], None]) -> bool:
+        try:
+            self._waiters.remove(waiter)
+        except (ValueError, AttributeError):
+            return False
+        return True
+
+    def _finish(self, state: int, value: Any) -> None:
+        """End the command. Only the thread that took it out of the queue calls this."""
+        self._value = value
+        if state == FAILED:
+            self._received = bool(self._waiters) and any(not isinstance(w, _Callback) for w in self._waiters)
+        self._state = state
+        del self._run, self._pins
+        if self._waiters:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        waiters = self._waiters
+        while waiters:
+            try:
+                waiter = waiters.pop(0)
+            except IndexError:
+                return
+            waiter(self)
+
+    def _note(self, error: BaseException) -> None:
+        """Write on an error which command of which stream failed, and where it was submitted."""
+        if self._code is not None:
+            site = _site.describe(self._code, self._instruction)
+            error.add_note(f"submitted to {self._stream._describe()} at {site}")
+
+    def __repr__(self) -> str:
+        work = getattr(self, "_work", None)
+        name = f" of {work.name()}" if work is not None else ""
+        stream = getattr(self, "_stream", None)
+        where = f" on {stream._describe()}" if stream is not None else ""
+        return f"<Completion {NAMES[self._state]}{name}{where}>"
+
+
+class _Callback:
+    """A done callback called by the thread that ends the command."""
+
+    def __init__(self, callback: Callable[[Any], object]) -> None:
+        self.callback = callback
+
+    def __call__(self, completion: Completion[Any]) -> None:
+        try:
+            self.callback(completion)
+        except Exception:
+            _logger.exception("a done callback of %r failed", completion)
+
+
+class _LoopCallback(_Callback):
+    """A done callback called by the event loop on whose thread it was registered."""
+
+    def __init__(self, callback: Callable[[Any], object], loop: AbstractEventLoop, context: Context) -> None:
+        super().__init__(callback)
+        self._loop, self._context = loop, context
+
+    def __call__(self, completion: Completion[Any]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self.callback, completion, context=self._context)
+        except RuntimeError:
+            _logger.debug("the loop of a done callback of %r is closed", completion)
+
+
+def _set(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def queued(
+    stream: Stream, run: Callable[[], object], value: Any, work: Work[Any] | None, pins: tuple[Lease, ...]
+) -> Completion[Any]:
+    """Return a completion for the queue, with the line that submits it."""
+    completion: Completion[Any] = _new(Completion)
+    completion._state, completion._value, completion._run = QUEUED, value, run
+    completion._work, completion._pins, completion._stream = work, pins, stream
+    completion._waiters = []
+    frame = _site.caller()
+    if frame is None:
+        completion._code, completion._instruction = None, 0
+    else:
+        completion._code, completion._instruction = frame.f_code, frame.f_lasti
+    return completion

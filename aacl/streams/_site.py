@@ -1,0 +1,33 @@
+"""Where a command was submitted: two words at submission, a text only when something failed."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+
+__all__ = ("Site", "caller", "describe")
+
+_PACKAGE = str(Path(__file__).parent.parent)
+
+Site = tuple[CodeType, int]
+
+
+def caller() -> FrameType | None:
+    """Return the innermost frame that is not this package's."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def describe(code: CodeType, instruction: int) -> str:
+    """Return ``file:line`` and the source line of an instruction (``f_lasti``) of a code object."""
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+            break
+    source = linecache.getline(code.co_filename, line).strip()
+    return f"{code.co_filename}:{line}" + (f": {source}" if source else "")

@@ -1,0 +1,148 @@
+"""Copies between host arrays, tensors and buffers, as work of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from aacl.errors import InvalidArgument, InvalidMemoryRange
+from aacl.memory import _host
+from aacl.memory._buffer import Buffer
+from aacl.streams._budget import Cost
+from aacl.streams._work import Work
+from aacl.tensors._tensor import Tensor
+
+if TYPE_CHECKING:
+    from aacl.abc import Array
+    from aacl.memory._space import DeviceMemory, Lease
+
+__all__ = ("Copy", "Fill", "Read", "Write", "copy_cost")
+
+_costs: dict[int, Cost] = {}
+
+
+def copy_cost(nbytes: int) -> Cost:
+    """Return what copies of about this size cost."""
+    size = nbytes.bit_length()
+    cost = _costs.get(size)
+    if cost is None:
+        cost = _costs[size] = Cost.of(nbytes)
+    return cost
+
+
+class _Transfer(Work[Any]):
+    """What the kinds have in common: they are bound when made, and used once."""
+
+    __slots__ = ("_leases", "_reads", "_writes")
+
+    def __init__(
+        self,
+        run: Callable[[], object],
+        result: Any,
+        nbytes: int,
+        leases: tuple[Lease, ...],
+        reads: tuple[Tensor, ...] = (),
+        writes: tuple[Tensor, ...] = (),
+    ) -> None:
+        super().__init__()
+        self._run, self._result, self._cost = run, result, copy_cost(nbytes)
+        self._leases, self._reads, self._writes = leases, reads, writes
+
+    def bind(self, memory: DeviceMemory) -> None:
+        """Nothing is left to check but the contents of what is read."""
+        self._epoch = memory.epoch
+
+    def reads(self) -> Iterable[Tensor]:
+        return self._reads
+
+    def writes(self) -> Iterable[Tensor]:
+        return self._writes
+
+    def leases(self) -> tuple[Lease, ...]:
+        return self._leases
+
+    def name(self) -> str:
+        return type(self).__name__.lower()
+
+
+class Write(_Transfer):
+    """A host array into a tensor."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tensor: Tensor, array: Array) -> Write:
+        """Return the copy of ``array``, which has the tensor's shape and dtype, into it."""
+        return cls(partial(np.copyto, tensor._array, array), tensor, tensor.nbytes, (tensor.lease(),), (), (tensor,))
+
+
+class Read(_Transfer):
+    """A tensor into a host array."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tensor: Tensor, out: Array | None) -> Read:
+        """Return the copy of a tensor into ``out``, or into a new array.
+
+        Raises:
+            InvalidArgument: ``out`` has another shape or dtype, or cannot be written.
+        """
+        lease, source = tensor.lease(), tensor._array
+        if out is None:
+            out = np.empty(source.shape, source.dtype)
+        elif out.shape != source.shape or out.dtype != source.dtype or not out.flags.writeable:
+            raise InvalidArgument(
+                f"cannot copy {tensor!r} to an array of shape {out.shape} and dtype {out.dtype}"
+                f"{'' if out.flags.writeable else ' that is read-only'}; its shape is {source.shape}, "
+                f"its dtype {source.dtype}"
+            )
+        return cls(partial(np.copyto, out, source), out, tensor.nbytes, (lease,), (tensor,))
+
+
+class Copy(_Transfer):
+    """Bytes from one device buffer or tensor to another."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, target: Tensor | Buffer, source: Tensor | Buffer, nbytes: int | None) -> Copy:
+        """Return the copy of the first ``nbytes``, by default all that the source has.
+
+        Raises:
+            ClosedResource: one of them was freed.
+            InvalidMemoryRange: the target, or the source, has fewer bytes.
+        """
+        to, of = _span(target), _span(source)
+        count = of[1] if nbytes is None else nbytes
+        if not 0 <= count <= min(to[1], of[1]):
+            raise InvalidMemoryRange(
+                f"cannot copy {count} bytes from {source!r} ({of[1]} bytes) to {target!r} ({to[1]} bytes)"
+            )
+        run = partial(_host.move, to[0], of[0], count)
+        reads = (source,) if isinstance(source, Tensor) else ()
+        writes = (target,) if isinstance(target, Tensor) else ()
+        return cls(run, target, count, (to[2], of[2]), reads, writes)
+
+
+class Fill(_Transfer):
+    """One byte over a buffer or tensor."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, target: Tensor | Buffer, value: int) -> Fill:
+        """Return the fill of all bytes with the low byte of ``value``."""
+        address, nbytes, lease = _span(target)
+        backend = (target.buffer if isinstance(target, Tensor) else target)._space.backend
+        writes = (target,) if isinstance(target, Tensor) else ()
+        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes, (lease,), (), writes)
+
+
+def _span(thing: Tensor | Buffer) -> tuple[int, int, Lease]:
+    if isinstance(thing, Tensor):
+        return thing.address, thing.nbytes, thing.lease()
+    return thing.address, thing.nbytes, thing.lease("copy")

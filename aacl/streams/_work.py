@@ -1,0 +1,77 @@
+"""Work that a stream can execute again and again: what an operation or a model run is to its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.streams._budget import Cost
+    from aacl.tensors._tensor import Tensor
+
+__all__ = ("Work",)
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Work(Generic[T_co]):
+    """Something with a result that runs on the device.
+
+    A work is *bound* before its first run, and again whenever the memory's epoch
+    has changed since: `bind` checks what it uses and sets the fields below, so
+    that running it once more looks nothing up.
+    """
+
+    __slots__ = ("_cost", "_epoch", "_result", "_run")
+
+    _epoch: object
+    """The memory epoch that the binding is good for."""
+    _run: Callable[[], object]
+    _result: Any
+    """What awaiting the completion gives, fixed at binding; a tensor's bytes come with the run."""
+    _cost: Cost
+
+    def __init__(self) -> None:
+        self._epoch = None
+
+    def bind(self, memory: DeviceMemory) -> None:
+        """Check the work against a device and set `_run`, `_result`, `_cost` and `_epoch`.
+
+        Raises:
+            AclError: it cannot run there; nothing was changed.
+        """
+        raise NotImplementedError
+
+    def reads(self) -> Iterable[Tensor]:
+        """Return the tensors whose contents the work needs."""
+        return ()
+
+    def writes(self) -> Iterable[Tensor]:
+        """Return the tensors whose contents the work makes."""
+        return ()
+
+    def leases(self) -> tuple[Lease, ...]:
+        """Return what keeps the memory of the bound run in place while it is queued."""
+        raise NotImplementedError
+
+    def name(self) -> str:
+        """Return what the work is called in errors and reprs."""
+        return type(self).__name__
+
+    def fault(self) -> BaseException | None:
+        """Return why an input has no contents, if a command that should have made them failed."""
+        for tensor in self.reads():
+            if tensor._fault is not None:
+                return tensor._fault
+        return None
+
+    def succeeded(self) -> None:
+        """Mark the outputs as good again."""
+        for tensor in self.writes():
+            tensor._fault = None
+
+    def failed(self, error: BaseException) -> None:
+        """Mark the outputs as having no contents."""
+        for tensor in self.writes():
+            tensor.fail(error)

@@ -1,0 +1,134 @@
+"""Tensor descriptions: immutable, interned values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from aacl.dtypes import DataType, Format
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from aacl.abc import Array
+
+__all__ = ("UNKNOWN_RANK", "TensorDesc")
+
+UNKNOWN_RANK = (-2,)
+"""The shape of a tensor whose number of dimensions is unknown (``ACL_UNKNOWN_RANK``)."""
+
+Range = tuple[int, int]
+
+_interned: WeakValueDictionary[tuple[object, ...], TensorDesc] = WeakValueDictionary()
+
+
+@final
+class TensorDesc:
+    """What a tensor is, apart from its bytes: dtype, shape, format, ranges, known contents.
+
+    Descriptions are interned: equal descriptions are one object, so they
+    compare and hash by identity. Make them with `of`.
+
+    Attributes:
+        dtype: the type of the elements; ``UNDEFINED`` marks an absent optional input.
+        shape: dims; -1 is a free dim, ``(-2,)`` an unknown rank, ``()`` a scalar.
+        format: the layout of the dims.
+        ranges: for each dim its (min, max), max -1 without limit; empty when all dims are fixed.
+        value: the contents where they are known beforehand (a constant), read-only, else None.
+        placement: 0 device memory, 1 host memory (``aclMemType``).
+        name: of the tensor in its operator, or "".
+        is_static: whether every dim is known.
+        element_count: the number of elements; -1 when a dim is unknown.
+        nbytes: bytes of the elements; 0 when a dim is unknown. Packed types take a byte an element, as in NumPy.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "element_count", "format", "is_static", "name", "nbytes", "placement", "ranges",
+                 "shape", "value")  # fmt: skip
+
+    dtype: DataType
+    shape: tuple[int, ...]
+    format: Format
+    ranges: tuple[Range, ...]
+    value: Array | None
+    placement: int
+    name: str
+    is_static: bool
+    element_count: int
+    nbytes: int
+
+    def __init__(self) -> None:
+        raise TypeError("descriptions are interned; call TensorDesc.of(dtype, shape, format)")
+
+    @classmethod
+    def of(
+        cls,
+        dtype: DataType | np.dtype[Any] | type[Any] | str,
+        shape: Sequence[int] = (),
+        format: Format = Format.ND,  # noqa: A002 - the field's own name
+        *,
+        ranges: Sequence[Range] = (),
+        value: Array | None = None,
+        placement: int = 0,
+        name: str = "",
+    ) -> TensorDesc:
+        """Return the description with these parts.
+
+        Raises:
+            InvalidArgument: a dim below -1 (other than an unknown rank's ``(-2,)``), a range count
+                other than the rank's, or a value of another shape or dtype.
+        """
+        data_type = DataType.of(dtype)
+        dims = tuple(map(int, shape))
+        key = (data_type, dims, format, tuple(ranges), None if value is None else value.tobytes(), placement, name)
+        found = _interned.get(key)
+        if found is None:
+            found = _checked(data_type, dims, Format(format), tuple(ranges), value, placement, name)
+            found = _interned.setdefault(key, found)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self.dtype, self.shape, self.format, self.ranges, self.value, self.placement, self.name)
+
+    def __repr__(self) -> str:
+        extra = f", ranges={self.ranges}" if self.ranges else ""
+        extra += f", name={self.name!r}" if self.name else ""
+        extra += f", value={self.value.tolist()}" if self.value is not None else ""
+        return f"TensorDesc({self.dtype.name}, {list(self.shape)}, {self.format.name}{extra})"
+
+
+def _checked(
+    dtype: DataType,
+    shape: tuple[int, ...],
+    format: Format,  # noqa: A002
+    ranges: tuple[Range, ...],
+    value: Array | None,
+    placement: int,
+    name: str,
+) -> TensorDesc:
+    if shape != UNKNOWN_RANK and any(dim < -1 for dim in shape):
+        raise InvalidArgument(f"shape {list(shape)} has a dim below -1; -1 is a free dim, [-2] an unknown rank")
+    if ranges and len(ranges) != len(shape):
+        raise InvalidArgument(f"{len(ranges)} ranges were given for shape {list(shape)}; give one a dim, or none")
+    if value is not None and (value.shape != shape or value.dtype != dtype.numpy_dtype):
+        raise InvalidArgument(
+            f"a constant of shape {value.shape} and dtype {value.dtype} does not fit "
+            f"a description of shape {shape} and dtype {dtype.name}"
+        )
+    desc = object.__new__(TensorDesc)
+    desc.dtype, desc.shape, desc.format, desc.ranges = dtype, shape, format, ranges
+    if value is not None:
+        value = value.copy()
+        value.flags.writeable = False
+    desc.value, desc.placement, desc.name = value, placement, name
+    desc.is_static = all(dim >= 0 for dim in shape)
+    desc.element_count = math.prod(shape) if desc.is_static else -1
+    desc.nbytes = desc.element_count * dtype.itemsize if desc.is_static else 0
+    return desc
+
+
+def _remake(*parts: Any) -> TensorDesc:
+    dtype, shape, format_, ranges, value, placement, name = parts
+    return TensorDesc.of(dtype, shape, format_, ranges=ranges, value=value, placement=placement, name=name)

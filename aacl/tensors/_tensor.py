@@ -1,0 +1,202 @@
+"""Tensors: a description and the device memory that holds its elements."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from aacl.dtypes import DataType, Format
+from aacl.errors import ClosedResource, InvalidArgument, WouldBlock
+from aacl.memory._buffer import Buffer, allocate
+from aacl.memory._rules import MALLOC
+from aacl.tensors._desc import TensorDesc
+
+if TYPE_CHECKING:
+    from aacl.abc import Array
+    from aacl.memory._space import DeviceMemory, Lease
+
+__all__ = ("Tensor",)
+
+_new = object.__new__
+
+
+@final
+class Tensor:
+    """Elements in device memory. Made by ``stream.to_device``, ``aacl.empty`` and by running operations.
+
+    NumPy, DLPack and (from Python 3.12) the buffer protocol see the elements in
+    place, without a copy; each of them waits until the commands that write the
+    tensor are over, and refuses to do so on an event loop's thread.
+
+    Attributes:
+        desc: dtype, shape and format.
+        buffer: the memory; several tensors may lie in one buffer.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_fault", "_offset", "_producer", "buffer", "desc")
+
+    desc: TensorDesc
+    buffer: Buffer
+    _array: Array
+    _fault: BaseException | None
+    _producer: Any  # the latest queued command that writes it; a Completion
+    _offset: int
+
+    def __init__(self, desc: TensorDesc, buffer: Buffer, offset: int = 0) -> None:
+        """Describe memory that is there already.
+
+        Args:
+            desc: a description without free dims.
+            buffer: the memory.
+            offset: of the first element, in bytes.
+
+        Raises:
+            ClosedResource: the buffer was freed.
+            InvalidArgument: the elements would not lie within the buffer.
+        """
+        buffer.lease("make a tensor of")
+        if not desc.is_static:
+            raise InvalidArgument(f"a tensor needs every dim; {desc!r} has free ones")
+        if offset < 0 or offset + desc.nbytes > buffer.reserved_nbytes:
+            raise InvalidArgument(
+                f"{desc!r} takes {desc.nbytes} bytes at byte {offset}; {buffer!r} has {buffer.reserved_nbytes}"
+            )
+        self.desc, self.buffer, self._offset = desc, buffer, offset
+        self._array = buffer._space.backend.view(buffer.address + offset, desc.shape, desc.dtype.numpy_dtype)
+        self._fault = self._producer = None
+
+    @property
+    def dtype(self) -> DataType:
+        """The type of the elements."""
+        return self.desc.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The dims."""
+        return self.desc.shape
+
+    @property
+    def format(self) -> Format:
+        """The layout of the dims."""
+        return self.desc.format
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return len(self.desc.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return self.desc.nbytes
+
+    @property
+    def address(self) -> int:
+        """The true address of the first element, in this process."""
+        return self.buffer.address + self._offset
+
+    @property
+    def device_index(self) -> int:
+        """The number of the device whose memory it is."""
+        return self.buffer._space.index
+
+    def free(self) -> None:
+        """End the program's use of the tensor's buffer; queued commands that use it are not disturbed.
+
+        Raises:
+            ClosedResource: it was freed before.
+        """
+        self.buffer.free()
+
+    def view(self) -> Array:
+        """Return the elements as a writable array on the device's memory; the memory stays as long as the array.
+
+        Raises:
+            ClosedResource: the tensor was freed.
+            WouldBlock: a command that writes it is not over, and an event loop runs on this thread.
+            BaseException: what the command that should have written it failed with.
+        """
+        self.buffer.lease("view")
+        producer = self._producer
+        if producer is not None:
+            if not producer.done():
+                _wait(self, producer)
+            self._producer = None
+        if self._fault is not None:
+            raise self._fault
+        return self.buffer.view(self.desc.shape, self.desc.dtype, self._offset)
+
+    def fail(self, cause: BaseException) -> None:
+        """Say that the elements were never made: whoever reads them fails with the same cause."""
+        self._fault = cause
+        self.buffer._space.invalidate()
+
+    def lease(self) -> Lease:
+        """Return what keeps the elements in place.
+
+        Raises:
+            ClosedResource: the tensor was freed.
+        """
+        lease = self.buffer._lease
+        if lease is None:
+            raise ClosedResource(f"cannot use {self!r}; its buffer was freed")
+        return lease
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        array = self.view()
+        if dtype is not None and np.dtype(dtype) != array.dtype:
+            if copy is False:
+                raise ValueError(f"a view of {self!r} as {np.dtype(dtype)} needs a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.view().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # kDLCPU: the software device's memory is the host's
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(self.view())
+
+    def __len__(self) -> int:
+        if not self.desc.shape:
+            raise TypeError("a scalar tensor has no length")
+        return self.desc.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError("a device tensor is not iterable; copy it to the host with stream.to_host(tensor)")
+
+    def __bool__(self) -> bool:
+        raise TypeError("the truth of a device tensor is not known here; copy it to the host first")
+
+    def __repr__(self) -> str:
+        state = "freed " if self.buffer.freed else "failed " if self._fault is not None else ""
+        return f"<{state}Tensor {self.desc.dtype.name} {list(self.desc.shape)} on device {self.device_index}>"
+
+
+def _wait(tensor: Tensor, producer: Any) -> None:
+    try:
+        producer.wait()
+    except WouldBlock:
+        raise WouldBlock(
+            f"{tensor!r} is still being written, and an event loop runs on this thread; "
+            "use await stream.to_host(tensor)"
+        ) from None
+
+
+def empty(memory: DeviceMemory, desc: TensorDesc) -> Tensor:
+    """Return a tensor in fresh memory; its contents are arbitrary. The hot path of every new output."""
+    tensor = _new(Tensor)
+    nbytes = desc.nbytes
+    buffer = tensor.buffer = allocate(memory, nbytes or 1, MALLOC, "tensor")
+    tensor.desc, tensor._offset, tensor._fault, tensor._producer = desc, 0, None, None
+    tensor._array = memory.backend.view(buffer.address, desc.shape, desc.dtype.numpy_dtype)
+    return tensor
+
+
+if sys.version_info < (3, 12):  # the buffer protocol reaches Python classes with PEP 688
+    del Tensor.__buffer__
