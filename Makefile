@@ -44,7 +44,6 @@ clean:  ## Remove what was made here
 	rm -rf $(VENV) $(BENCH) build dist .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-
 # The build tools come first, pinned like the rest, so that the build needs no environment of its own.
 $(VENV)/.installed: $(INPUTS) $(call moved,$(VENV))
 	$(call environment,$(VENV))

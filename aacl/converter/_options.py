@@ -237,5 +237,5 @@ def _check_modes(options: Mapping[str, str]) -> None:
 def _close_to(name: str) -> str:
     import difflib
 
-    found = difflib.get_close_matches(name, OPTIONS, n=1)
-    return f" (is --{found[0]} meant?)" if found else ""
+    found = difflib.get_close_matches(name, OPTIONS, n=2)
+    return f" (is {' or '.join(f'--{close}' for close in found)} meant?)" if found else ""

@@ -13,6 +13,7 @@ import attrs
 
 from aacl.converter._reports import InvalidOption
 from aacl.converter._types import NAMED_TYPES, element_of
+from aacl.converter._walk import graphs_of, nodes_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
@@ -45,12 +46,17 @@ class OutputNode:
 
 
 def name_nodes(model: ModelProto) -> None:
-    """Give every unnamed node the name ``<OpType>_<n>``, n counting the nodes of the graph."""
-    taken = {node.name for node in model.graph.node}
-    for number, node in enumerate(model.graph.node):
-        if not node.name:
-            node.name = _free_name(f"{node.op_type}_{number}", taken)
-            taken.add(node.name)
+    """Give every unnamed node the name ``<OpType>_<n>``, n counting the nodes of the graph, and number repeated
+    names: ``conv``, ``conv_1``. Nodes inside branches and loops count as well.
+    """
+    nodes = list(nodes_of(model.graph.node))
+    reserved = {node.name for node in nodes}
+    taken: set[str] = set()
+    for number, node in enumerate(nodes):
+        if not node.name or node.name in taken:
+            node.name = _free_name(node.name or f"{node.op_type}_{number}", reserved)
+            reserved.add(node.name)
+        taken.add(node.name)
 
 
 def select_outputs(model: ModelProto, out_nodes: str | Sequence[str]) -> None:
@@ -188,8 +194,6 @@ def _replace_outputs(model: ModelProto, tensors: Sequence[str]) -> None:
 
 def _prune(model: ModelProto) -> None:
     """Drop the nodes and constants that no output needs; inputs stay, so that their order is the model's."""
-    from aacl.converter._walk import graphs_of, nodes_of
-
     graph = model.graph
     needed = {value.name for value in graph.output}
     kept = []

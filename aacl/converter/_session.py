@@ -41,7 +41,8 @@ def output_facts(model: ModelProto, constants: dict[str, Constant], inputs: Sequ
     """
     session = _session(model, constants)
     nodes = session.get_outputs()
-    if all(isinstance(dim, int) for node in nodes for dim in node.shape):
+    scalars = _scalar_outputs(model) if any(not node.shape for node in nodes) else set()
+    if all(_is_decided(node, scalars) for node in nodes):
         return [(node.type, tuple(node.shape)) for node in nodes]
     shapes = _tried_shapes(session, inputs)
     return [(node.type, shape) for node, shape in zip(nodes, shapes, strict=True)]
@@ -60,6 +61,22 @@ def _session(model: ModelProto, constants: dict[str, Constant]) -> Any:
         return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
         raise _translated(error) from error
+
+
+def _is_decided(node: Any, scalars: set[str]) -> bool:
+    """Whether inference gave an output's dims; ONNX Runtime shows a scalar and an unknown rank alike, as no dims."""
+    if not node.shape:
+        return node.name in scalars
+    return all(isinstance(dim, int) for dim in node.shape)
+
+
+def _scalar_outputs(model: ModelProto) -> set[str]:
+    """Return the outputs that ONNX's own shape inference finds to be scalars."""
+    from onnx import shape_inference
+
+    inferred = shape_inference.infer_shapes(model, data_prop=True)
+    types = [(value.name, value.type.tensor_type) for value in inferred.graph.output]
+    return {name for name, tensor in types if tensor.HasField("shape") and not tensor.shape.dim}
 
 
 def _ort_value(constant: Constant) -> Any:

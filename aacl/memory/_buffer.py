@@ -116,12 +116,9 @@ class Buffer:
         return f"<{state}Buffer of {self.nbytes} bytes at {self.address:#x} on device {self._space.index}>"
 
 
-def allocate(space: DeviceMemory, nbytes: int, rule: AllocationRule = MALLOC, owner: str = "") -> Buffer:
+def allocate(space: DeviceMemory, nbytes: int, rule: AllocationRule = MALLOC) -> Buffer:
     """Return a new buffer of ``nbytes`` on a device, rounded and aligned by ``rule``."""
-    # The lease comes first: an interrupt anywhere below then gives the block back.
-    reserved = -(-nbytes // rule[2]) * rule[2] + rule[3]
-    lease = space.allocate(nbytes, reserved, rule[1], owner or rule[0])
-    return wrap(space, lease, nbytes)
+    return wrap(space, space.bin(nbytes, rule).lease(), nbytes)
 
 
 def wrap(space: DeviceMemory, lease: Lease, nbytes: int) -> Buffer:

@@ -9,12 +9,25 @@ from aacl.errors import InvalidArgument
 from aacl.memory import _host
 from aacl.memory._space import space_of
 
-__all__ = ("copy", "fill", "is_device_address", "read_bytes")
+__all__ = ("check_span", "copy", "fill", "is_device_address", "read_bytes")
 
 
 def is_device_address(address: int) -> bool:
     """Whether an address lies in the memory of an open device."""
     return space_of(address) is not None
+
+
+def check_span(address: int, nbytes: int, act: str) -> None:
+    """Check that a span could be copied.
+
+    Raises:
+        InvalidMemoryRange: it is not within one live allocation, or is host memory that is not mapped.
+    """
+    space = space_of(address)
+    if space is not None:
+        space.check(address, nbytes, act)
+    elif nbytes:
+        _host.check_mapped(address, nbytes, act)
 
 
 def copy(target: int, source: int, nbytes: int) -> None:

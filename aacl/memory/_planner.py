@@ -11,7 +11,7 @@ therefore at worst hide a free slot until the next merge.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 __all__ = ("SLOT", "ArenaPlanner", "Block")
 
@@ -27,7 +27,8 @@ class Block(NamedTuple):
 
     start: int
     reserved: int
-    owner: str
+    owner: Any
+    """Whatever `take` was told; it says what the block is for."""
 
 
 class Taker(Protocol):
@@ -69,7 +70,7 @@ class ArenaPlanner:
     def __len__(self) -> int:
         return len(self._live)
 
-    def take(self, taker: Taker, reserved: int, alignment: int, owner: str) -> bool:
+    def take(self, taker: Taker, reserved: int, alignment: int, owner: Any) -> bool:
         """Make a block live and write its address to ``taker``; False when nothing fits."""
         slot = (reserved + 63) & -64
         free = self._free.get(slot)

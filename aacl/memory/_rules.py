@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ("ALIGN32", "CACHED", "DVPP", "HOST", "MALLOC", "AllocationRule", "align_up")
+__all__ = ("ALIGN32", "CACHED", "DVPP", "HOST", "MALLOC", "TENSOR", "AllocationRule", "align_up")
 
 
 def align_up(value: int, unit: int) -> int:
@@ -33,4 +33,5 @@ MALLOC = AllocationRule("malloc", 64, 32, 32)
 CACHED = AllocationRule("malloc_cached", 64, 32, 32)
 ALIGN32 = AllocationRule("malloc_align32", 32, 32)
 DVPP = AllocationRule("dvpp_malloc", 128, 2 << 20)
+TENSOR = AllocationRule("tensor", 64, 32, 32)
 HOST = AllocationRule("malloc_host", 64, 64)

@@ -116,7 +116,7 @@ def _string(value: object) -> str:
 
 
 def _type(value: object) -> DataType:
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):  # NumPy takes None for float64
         raise TypeError(value)
     if isinstance(value, int):
         return DataType(value)

@@ -8,10 +8,13 @@ from __future__ import annotations
 import difflib
 import functools
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aacl.errors import OperatorNotFound
 from aacl.ops._prototype import parse_prototype
-from aacl.ops._schema import OperatorSchema
+
+if TYPE_CHECKING:
+    from aacl.ops._schema import OperatorSchema
 
 __all__ = ("operator_types", "schema_of")
 

@@ -23,12 +23,12 @@ __all__ = ("Constant", "Operand", "constant", "spread")
 class Constant:
     """A host value among the inputs: its contents are part of its description."""
 
-    __slots__ = ("_array", "_fault", "desc")
+    __slots__ = ("_array", "_fault", "_lease", "_space", "desc")
 
     def __init__(self, value: Array) -> None:
         self.desc = TensorDesc.of(value.dtype, value.shape, value=value)
         self._array = self.desc.value
-        self._fault = None
+        self._fault = self._lease = self._space = None
 
     def __repr__(self) -> str:
         return f"Constant({self.desc.value})"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, final
 from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.ops._operand import Operand, constants, spread
-from aacl.ops._plan import Plan, prepare
+from aacl.ops._plan import prepare
 from aacl.streams._completion import Completion
 from aacl.streams._work import Work
-from aacl.tensors._tensor import Tensor, empty
+from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
-    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.memory._space import DeviceMemory
+    from aacl.ops._plan import Plan
     from aacl.tensors._desc import TensorDesc
 
 __all__ = ("Operation",)
@@ -41,7 +42,7 @@ class Operation(Work[Any]):
         attributes: as they were given.
     """
 
-    __slots__ = ("_key", "_out", "_plan", "_plan_memory", "attributes", "inputs", "op_type")
+    __slots__ = ("_key", "_out", "attributes", "inputs", "op_type")
 
     inputs: tuple[Operand, ...]
 
@@ -73,27 +74,43 @@ class Operation(Work[Any]):
         self._out: tuple[Tensor, ...] | None
         self._out = None if out is None else (out,) if isinstance(out, Tensor) else tuple(out)
         self._key = _freeze(self.attributes) if attributes else None
-        self._plan: Plan | None = None
 
     def bind(self, memory: DeviceMemory) -> None:
         """Find the plan, and make the call of its kernel with these tensors' memory."""
-        plan = self._plan
-        if plan is None or self._plan_memory is not memory:
-            plan = self._find_plan(memory)
-        out = self._out
-        if out is None:
-            outputs = tuple([empty(memory, desc) for desc in plan.outputs])
-        else:
-            self._check_out(plan.outputs, out)
-            outputs = out
-        arrays = [None if each is None else each._array for each in self.inputs]
-        for tensor in outputs:
-            arrays.append(tensor._array)
-        self._run = partial(plan.body, *arrays)
-        self._result = outputs[0] if len(outputs) == 1 else outputs
-        self._cost = plan.cost
+        # Every new operation comes through here: one pass over the inputs, and no calls but those needed.
+        descs: list[TensorDesc | None] = []
+        arrays: list[Any] = []
+        for each in self.inputs:
+            if each is None:
+                descs.append(None)
+                arrays.append(None)
+                continue
+            descs.append(each.desc)
+            arrays.append(each._array)
+            if each._lease is None or each._space is not memory:
+                self._check_place(each, memory)
+        key = (self.op_type, self._key, *descs)
+        plan: Plan | None = memory.plans.get(key)
+        if plan is None:
+            plan = memory.plans[key] = prepare(memory, self.op_type, tuple(descs), self.attributes)
+        if self._out is not None:
+            self._bind_out(plan, self._out, arrays, memory)
+            return
         # Without `out` it stays unbound: the next execution makes outputs of its own.
-        self._epoch = None if out is None else memory.epoch
+        if plan.only_maker is not None:
+            result = self._result = plan.only_maker()
+            self._run = partial(plan.body, *arrays, result._array)
+        else:
+            results = self._result = tuple([make() for make in plan.makers])
+            self._run = partial(plan.body, *arrays, *[tensor._array for tensor in results])
+        self._cost = plan.cost
+
+    def _bind_out(self, plan: Plan, out: tuple[Tensor, ...], arrays: list[Any], memory: DeviceMemory) -> None:
+        epoch = memory.epoch  # read first: what is freed meanwhile makes it stale
+        self._check_out(plan.outputs, out, memory)
+        self._run = partial(plan.body, *arrays, *[tensor._array for tensor in out])
+        self._result = out[0] if len(out) == 1 else out
+        self._cost, self._epoch = plan.cost, epoch
 
     def infer(self) -> tuple[TensorDesc, ...]:
         """Return what is known of the outputs before a run: -1 dims with ranges where values decide.
@@ -115,9 +132,6 @@ class Operation(Work[Any]):
         result = self._result
         return result if isinstance(result, tuple) else (result,)
 
-    def leases(self) -> tuple[Lease, ...]:
-        return tuple([each.lease() for each in (*self.reads(), *self.writes())])
-
     def name(self) -> str:
         return self.op_type
 
@@ -126,6 +140,13 @@ class Operation(Work[Any]):
             if each is not None and each._fault is not None:
                 return each._fault
         return None
+
+    def produced_by(self, command: Completion[Any]) -> None:
+        result = self._result
+        if type(result) is Tensor:
+            result._producer = command
+        else:
+            super().produced_by(command)
 
     def succeeded(self) -> None:
         result = self._result
@@ -137,39 +158,30 @@ class Operation(Work[Any]):
     def _descs(self) -> tuple[TensorDesc | None, ...]:
         return tuple([None if each is None else each.desc for each in self.inputs])
 
-    def _find_plan(self, memory: DeviceMemory) -> Plan:
-        descs = self._descs()
-        key = (self.op_type, descs, self._key)
-        plan: Plan | None = memory.plans.get(key)
-        if plan is None:
-            plan = memory.plans[key] = prepare(memory, self.op_type, descs, self.attributes)
-        for each in self.inputs:
-            if (
-                isinstance(each, Tensor)
-                and each.lease() is not None
-                and each.buffer._space.backend is not memory.backend
-            ):
-                raise InvalidArgument(
-                    f"operator {self.op_type}: {each!r} is not on device {memory.index}, whose stream should "
-                    "execute it; copy it there with stream.copy"
-                )
-        self._plan, self._plan_memory = plan, memory
-        return plan
+    def _check_place(self, tensor: Operand, memory: DeviceMemory) -> None:
+        """Check a tensor that is not plainly in fresh memory of this device."""
+        if not isinstance(tensor, Tensor):
+            return
+        tensor.lease()
+        if tensor.device_index not in (memory.index, HOST):
+            raise InvalidArgument(
+                f"operator {self.op_type}: {tensor!r} is not on device {memory.index}, whose stream should "
+                "execute it; copy it there with stream.copy"
+            )
 
-    def _check_out(self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...]) -> None:
+    def _check_out(self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...], memory: DeviceMemory) -> None:
         if len(out) != len(descs):
             raise InvalidArgument(f"operator {self.op_type} has {len(descs)} outputs; {len(out)} were given to write")
         for desc, tensor in zip(descs, out, strict=True):
-            tensor.lease()
+            self._check_place(tensor, memory)
             if tensor.shape != desc.shape or tensor.dtype is not desc.dtype:
                 raise InvalidArgument(
                     f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "
                     f"out is {tensor.dtype.name} of shape {tensor.shape}"
                 )
-        for each in self.inputs:
-            if isinstance(each, Tensor):
-                each.lease()
-                self._check_overlap(each, out)
+        for read in self.inputs:
+            if isinstance(read, Tensor):
+                self._check_overlap(read, out)
 
     def _check_overlap(self, read: Tensor, out: tuple[Tensor, ...]) -> None:
         for written in out:
@@ -186,18 +198,12 @@ class Operation(Work[Any]):
 
 
 def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
-    operands: list[Any] = []
-    plain = True
     for given in inputs:
-        if type(given) is Completion:
-            operands.append(given.output)
-        else:
-            operands.append(given)
-            if type(given) is not Tensor:
-                plain = False
-    if plain:
-        return tuple(operands)
-    flat = [given.output if isinstance(given, Completion) else given for given in spread(operands)]
+        if type(given) is not Tensor:
+            break
+    else:
+        return tuple(inputs)  # type: ignore[arg-type]
+    flat = [given.output if isinstance(given, Completion) else given for given in spread(inputs)]
     return tuple(constants(schema_of(op_type), flat))
 
 

@@ -10,6 +10,7 @@ from aacl.errors import InvalidArgument, NotSupported
 from aacl.ops._catalogue import schema_of
 from aacl.ops._infer import infer_outputs
 from aacl.streams._budget import Cost
+from aacl.tensors._tensor import Maker
 
 if TYPE_CHECKING:
     from aacl.memory._space import DeviceMemory
@@ -25,13 +26,19 @@ class Plan:
     Attributes:
         body: the kernel, called with the inputs' and then the outputs' arrays.
         outputs: descriptions of the outputs, all dims known.
+        makers: make new output tensors.
+        only_maker: of the one output, where there is only one.
         cost: what a run costs, learnt from the runs.
     """
 
-    __slots__ = ("body", "cost", "outputs")
+    __slots__ = ("body", "cost", "makers", "only_maker", "outputs")
 
-    def __init__(self, body: Callable[..., object], outputs: tuple[TensorDesc, ...], cost: Cost) -> None:
+    def __init__(
+        self, memory: DeviceMemory, body: Callable[..., object], outputs: tuple[TensorDesc, ...], cost: Cost
+    ) -> None:
         self.body, self.outputs, self.cost = body, outputs, cost
+        self.makers = tuple([Maker(memory, desc) for desc in outputs])
+        self.only_maker = self.makers[0] if len(outputs) == 1 else None
 
 
 def prepare(
@@ -49,7 +56,7 @@ def prepare(
     attributes = schema.complete(given)
     outputs = describe(schema, inputs, attributes)
     kernel = memory.backend.kernel(KernelRequest(op_type, inputs, outputs, attributes))
-    return Plan(kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
+    return Plan(memory, kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
 
 
 def describe(

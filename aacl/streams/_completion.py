@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
     from types import CodeType
 
-    from aacl.memory._space import Lease
     from aacl.streams._stream import Stream
     from aacl.streams._work import Work
     from aacl.tensors._tensor import Tensor
@@ -32,6 +31,7 @@ __all__ = ("Completion",)
 
 T = TypeVar("T")
 _logger = logging.getLogger("aacl")
+_first_waiter = threading.Lock()
 _new = object.__new__
 
 
@@ -54,7 +54,7 @@ class Completion(Generic[T]):
     ``wait_for`` and ``shield`` take completions. Streams make them.
     """
 
-    __slots__ = ("__weakref__", "_code", "_instruction", "_pins", "_received", "_run", "_state", "_stream", "_value",
+    __slots__ = ("__weakref__", "_code", "_instruction", "_received", "_run", "_state", "_stream", "_value",
                  "_waiters", "_work")  # fmt: skip
 
     # A command that ran at once has _state and _value, and _work if it failed; the rest is for the queue.
@@ -62,8 +62,7 @@ class Completion(Generic[T]):
     _value: Any
     _work: Work[T] | None
     _run: Callable[[], object]
-    _pins: tuple[Lease, ...]
-    _waiters: list[Callable[[Completion[T]], None]]
+    _waiters: list[Callable[[Completion[T]], None]] | None
     _received: bool
     _stream: Stream
     _code: CodeType | None
@@ -174,7 +173,7 @@ class Completion(Generic[T]):
         """Forget a callback; return how often it was registered and not called yet."""
         if self._state >= DONE:
             return 0
-        mine = [waiter for waiter in self._waiters if isinstance(waiter, _Callback) and waiter.callback == callback]
+        mine = [waiter for waiter in self._waiters or () if isinstance(waiter, _Callback) and waiter.callback == callback]
         return sum(self._remove_waiter(waiter) for waiter in mine)
 
     def _check_done(self) -> None:
@@ -233,14 +232,17 @@ class Completion(Generic[T]):
         if self._state >= DONE:
             waiter(self)
             return
+        if self._waiters is None:
+            with _first_waiter:
+                self._waiters = self._waiters or []
         self._waiters.append(waiter)
         if self._state >= DONE:
-            self._deliver()
+            self._deliver(self._waiters)
 
     def _remove_waiter(self, waiter: Callable[[Completion[T]], None]) -> bool:
         try:
-            self._waiters.remove(waiter)
-        except (ValueError, AttributeError):
+            (self._waiters or []).remove(waiter)
+        except ValueError:
             return False
         return True
 
@@ -248,14 +250,12 @@ class Completion(Generic[T]):
         """End the command. Only the thread that took it out of the queue calls this."""
         self._value = value
         if state == FAILED:
-            self._received = bool(self._waiters) and any(not isinstance(w, _Callback) for w in self._waiters)
+            self._received = any(not isinstance(waiter, _Callback) for waiter in self._waiters or ())
         self._state = state
-        del self._run, self._pins
         if self._waiters:
-            self._deliver()
+            self._deliver(self._waiters)
 
-    def _deliver(self) -> None:
-        waiters = self._waiters
+    def _deliver(self, waiters: list[Callable[[Completion[T]], None]]) -> None:
         while waiters:
             try:
                 waiter = waiters.pop(0)
@@ -309,14 +309,11 @@ def _set(future: Any) -> None:
         future.set_result(None)
 
 
-def queued(
-    stream: Stream, run: Callable[[], object], value: Any, work: Work[Any] | None, pins: tuple[Lease, ...]
-) -> Completion[Any]:
+def queued(stream: Stream, run: Callable[[], object], value: Any, work: Work[Any] | None) -> Completion[Any]:
     """Return a completion for the queue, with the line that submits it."""
     completion: Completion[Any] = _new(Completion)
     completion._state, completion._value, completion._run = QUEUED, value, run
-    completion._work, completion._pins, completion._stream = work, pins, stream
-    completion._waiters = []
+    completion._work, completion._stream, completion._waiters = work, stream, None
     frame = _site.caller()
     if frame is None:
         completion._code, completion._instruction = None, 0

@@ -40,6 +40,7 @@ DETACHED: Any = object()
 """What a command's run returns when it goes on elsewhere while the stream goes on too."""
 
 _SLICE = 10 * TURN  # a worker leaves a long queue to the others after this
+_BREATH = 0.00002  # seconds that a worker sleeps to give the GIL away: letting go of it alone wakes nobody
 
 
 class Parked(Protocol):
@@ -92,6 +93,8 @@ class CommandQueue:
 
     def kick(self) -> None:
         """Start a worker, if nobody holds the claim."""
+        if not self.claim:
+            return  # cheaper than the exception; whoever holds it looks at the queue after letting go
         try:
             token = self.claim.pop()
         except IndexError:
@@ -192,17 +195,17 @@ class CommandQueue:
                 self._token = None
                 continue
             spent += work._cost.charge
-            if spent > STEP:
-                self._run_measured(command, work)
+            if spent <= STEP:
+                self._run_work(command, work)
+            else:
                 spent = 0
+                self._run_measured(command, work)
                 elapsed = perf_counter_ns() - began
                 if elapsed > TURN:
                     if elapsed > _SLICE and commands:
                         self._start(partial(self._drain, token))
                         return
-                    sleep(0.00002)  # gives the GIL away: releasing it alone wakes nobody
-            else:
-                self._run_work(command, work)
+                    sleep(_BREATH)
             if self.halted is not None:
                 self._token = token
                 return
@@ -220,17 +223,21 @@ class CommandQueue:
         """Run device work and end its command."""
         command._state = RUNNING
         self.executed += 1
+        has_faults = self._stream._memory.has_faults
         try:
-            fault = work.fault()
+            fault = work.fault() if has_faults else None
             if fault is not None:
                 self.fail(command, fault, quiet=True)
                 return
             command._run()
         except BaseException as error:  # a worker has nobody to raise to
             self.fail(command, translated(error, work))
-        else:
+            return
+        if has_faults:
             work.succeeded()
-            command._finish(DONE, command._value)
+        command._state = DONE  # its value stands there since the submission
+        if command._waiters:
+            command._deliver(command._waiters)
 
     def _run_other(self, command: Completion[Any]) -> bool:
         """Run a host call, a mark, a wait or a barrier; True when it took the claim along."""

@@ -16,7 +16,7 @@ Site = tuple[CodeType, int]
 
 def caller() -> FrameType | None:
     """Return the innermost frame that is not this package's."""
-    frame: FrameType | None = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(4)  # the callers' callers here are methods of this package
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, final
 import numpy as np
 
 from aacl._closing import AsyncResource
+from aacl._resource import ResourceState
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument, StreamError, WouldBlock
+from aacl.memory._space import holders
 from aacl.streams import _current
 from aacl.streams._budget import LIMIT, LONG, STEP, budget_here
 from aacl.streams._commands import EventWait, HostCall, record
@@ -20,7 +22,7 @@ from aacl.streams._completion import Completion, queued
 from aacl.streams._event import Event, Mark
 from aacl.streams._queue import BARRIER, CommandQueue, translated
 from aacl.streams._state import DONE
-from aacl.streams._transfer import Copy, Fill, Read, Write
+from aacl.streams._transfer import Copy, CopyMemory, Fill, Read, Write
 from aacl.tensors._desc import TensorDesc
 from aacl.tensors._tensor import Tensor, empty
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from aacl.abc import Array
     from aacl.dtypes import DTypeLike
     from aacl.memory._buffer import Buffer
-    from aacl.memory._space import DeviceMemory
+    from aacl.memory._space import DeviceMemory, Lease
     from aacl.streams._claim import Claim, Token
     from aacl.streams._hosts import Executor
     from aacl.streams._owner import StreamOwner
@@ -40,6 +42,7 @@ __all__ = ("Stream", "StreamStatistics")
 
 T = TypeVar("T")
 _new = object.__new__
+OPEN = ResourceState.OPEN
 
 
 class StreamStatistics(NamedTuple):
@@ -98,6 +101,7 @@ class Stream(AsyncResource):
         if self._limit is not None:
             self._queue.on_room = self._wake_submitter
         self._commands, self._claim = self._queue.commands, self._queue.claim
+        holders.append(self._hold)
 
     # -- submitting ---------------------------------------------------------------------------
 
@@ -116,10 +120,15 @@ class Stream(AsyncResource):
         """
         # The fast path of everything. One claim decides whether the stream is open, idle and not
         # parked; the rest is attribute access. See `_queue` for the rules.
-        if work._epoch is not self._memory.epoch:
-            faulted = self._bind(work)
-            if faulted is not None:
-                return faulted
+        memory = self._memory
+        if work._epoch is not memory.epoch:
+            if self._state is not OPEN:
+                self._check_open("execute work on")
+            work.bind(memory)
+            if memory.has_faults:
+                failed = self._check_inputs(work)
+                if failed is not None:
+                    return failed
         try:
             token = self._claim.pop()
         except IndexError:
@@ -179,6 +188,22 @@ class Stream(AsyncResource):
             InvalidMemoryRange: one of them has fewer bytes.
         """
         return self.execute(Copy.of(target, source, nbytes))
+
+    def copy_memory(self, target: int, source: int, nbytes: int) -> Completion[None]:
+        """Submit a copy between any two addresses, of host or device memory.
+
+        The addresses are checked now, the copy happens in its place in the queue. Device memory
+        stays in place until then, whatever is freed; host memory must stay alive.
+
+        Args:
+            target: where to; may point into an allocation.
+            source: where from; may point into an allocation.
+            nbytes: how many bytes.
+
+        Raises:
+            InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped.
+        """
+        return self.execute(CopyMemory.of(target, source, nbytes))
 
     def fill(self, target: Tensor | Buffer, value: int) -> Completion[Any]:
         """Submit setting every byte of a tensor or buffer; the completion's result is the target."""
@@ -375,10 +400,8 @@ class Stream(AsyncResource):
 
     # -- the slower ways through execute ------------------------------------------------------
 
-    def _bind(self, work: Work[T]) -> Completion[T] | None:
-        """Check work against the device again; return its failed completion if an input has no contents."""
-        self._check_open("execute work on")
-        work.bind(self._memory)
+    def _check_inputs(self, work: Work[T]) -> Completion[T] | None:
+        """Return the failed completion of work whose inputs have no contents, or None."""
         if not self._queue.is_idle:
             return None  # what is queued may make the contents yet: the worker looks
         fault = work.fault()
@@ -429,20 +452,28 @@ class Stream(AsyncResource):
         return command
 
     def _command(self, work: Work[T]) -> Completion[T]:
-        command = queued(self, work._run, work._result, work, work.leases())
-        for tensor in work.writes():
-            tensor._producer = command
+        command = queued(self, work._run, work._result, work)
+        work.produced_by(command)
         return command
 
     def _enqueue(self, work: Work[T]) -> Completion[T]:
-        self._check_room()
-        command = self._command(work)
-        self._queue.put(command)
+        if self._state is not OPEN or self._limit is not None or self._queue.halted is not None:
+            self._check_room()
+        command = queued(self, work._run, work._result, work)
+        work.produced_by(command)
+        self._commands.append(command)
+        if self._claim:
+            self._queue.kick()
         return command
+
+    def _hold(self, lease: Lease) -> None:
+        """Keep memory that the program gave up until what is under way here, and may use it, is over."""
+        if not (self._claim and not self._commands) and not self._queue.sealed:
+            self._queue.put(queued(self, partial(_let_go, lease), BARRIER, None))
 
     def _submit(self, run: HostCall | EventWait) -> Completion[Any]:
         self._check_room()
-        command = queued(self, run, None, None, ())
+        command = queued(self, run, None, None)
         run.completion = command
         self._queue.put(command)
         return command
@@ -450,7 +481,7 @@ class Stream(AsyncResource):
     def _put(self, run: Callable[[], object], value: Any, *, unbounded: bool = False) -> Completion[Any]:
         if not unbounded:
             self._check_room()
-        command = queued(self, run, value, None, ())
+        command = queued(self, run, value, None)
         self._queue.put(command)
         return command
 
@@ -490,12 +521,13 @@ class Stream(AsyncResource):
         return self._put_seal()
 
     def _put_seal(self) -> Completion[Any]:
-        command = queued(self, _nothing, BARRIER, None, ())
+        command = queued(self, _nothing, BARRIER, None)
         command._run = partial(self._queue.seal, command)
         self._queue.put(command)
         return command
 
     def _release(self) -> None:
+        holders.remove(self._hold)
         while self._room:
             self._limit = None
             self._wake_submitter()
@@ -547,6 +579,10 @@ def _as_array(array: Any, dtype: DTypeLike | None) -> Array:
     wanted = None if dtype is None else DataType.of(dtype).numpy_dtype
     host = np.asarray(array, wanted)
     return host if host.dtype.isnative else host.astype(host.dtype.newbyteorder("="))
+
+
+def _let_go(lease: Lease) -> None:
+    """Be the command that holds a lease until its turn."""
 
 
 def _nothing() -> None:

@@ -11,15 +11,16 @@ import numpy as np
 from aacl.errors import InvalidArgument, InvalidMemoryRange
 from aacl.memory import _host
 from aacl.memory._buffer import Buffer
+from aacl.memory._copy import check_span, is_device_address
 from aacl.streams._budget import Cost
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
     from aacl.abc import Array
-    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.memory._space import DeviceMemory
 
-__all__ = ("Copy", "Fill", "Read", "Write", "copy_cost")
+__all__ = ("Copy", "CopyMemory", "Fill", "Read", "Write", "copy_cost")
 
 _costs: dict[int, Cost] = {}
 
@@ -36,20 +37,19 @@ def copy_cost(nbytes: int) -> Cost:
 class _Transfer(Work[Any]):
     """What the kinds have in common: they are bound when made, and used once."""
 
-    __slots__ = ("_leases", "_reads", "_writes")
+    __slots__ = ("_reads", "_writes")
 
     def __init__(
         self,
         run: Callable[[], object],
         result: Any,
         nbytes: int,
-        leases: tuple[Lease, ...],
         reads: tuple[Tensor, ...] = (),
         writes: tuple[Tensor, ...] = (),
     ) -> None:
         super().__init__()
         self._run, self._result, self._cost = run, result, copy_cost(nbytes)
-        self._leases, self._reads, self._writes = leases, reads, writes
+        self._reads, self._writes = reads, writes
 
     def bind(self, memory: DeviceMemory) -> None:
         """Nothing is left to check but the contents of what is read."""
@@ -60,9 +60,6 @@ class _Transfer(Work[Any]):
 
     def writes(self) -> Iterable[Tensor]:
         return self._writes
-
-    def leases(self) -> tuple[Lease, ...]:
-        return self._leases
 
     def name(self) -> str:
         return type(self).__name__.lower()
@@ -76,7 +73,8 @@ class Write(_Transfer):
     @classmethod
     def of(cls, tensor: Tensor, array: Array) -> Write:
         """Return the copy of ``array``, which has the tensor's shape and dtype, into it."""
-        return cls(partial(np.copyto, tensor._array, array), tensor, tensor.nbytes, (tensor.lease(),), (), (tensor,))
+        tensor.lease()
+        return cls(partial(np.copyto, tensor._array, array), tensor, tensor.nbytes, (), (tensor,))
 
 
 class Read(_Transfer):
@@ -91,7 +89,8 @@ class Read(_Transfer):
         Raises:
             InvalidArgument: ``out`` has another shape or dtype, or cannot be written.
         """
-        lease, source = tensor.lease(), tensor._array
+        tensor.lease()
+        source = tensor._array
         if out is None:
             out = np.empty(source.shape, source.dtype)
         elif out.shape != source.shape or out.dtype != source.dtype or not out.flags.writeable:
@@ -100,7 +99,7 @@ class Read(_Transfer):
                 f"{'' if out.flags.writeable else ' that is read-only'}; its shape is {source.shape}, "
                 f"its dtype {source.dtype}"
             )
-        return cls(partial(np.copyto, out, source), out, tensor.nbytes, (lease,), (tensor,))
+        return cls(partial(np.copyto, out, source), out, tensor.nbytes, (tensor,))
 
 
 class Copy(_Transfer):
@@ -125,7 +124,24 @@ class Copy(_Transfer):
         run = partial(_host.move, to[0], of[0], count)
         reads = (source,) if isinstance(source, Tensor) else ()
         writes = (target,) if isinstance(target, Tensor) else ()
-        return cls(run, target, count, (to[2], of[2]), reads, writes)
+        return cls(run, target, count, reads, writes)
+
+
+class CopyMemory(_Transfer):
+    """Bytes from one address to another, of host or device memory."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, target: int, source: int, nbytes: int) -> CopyMemory:
+        """Return the copy, its addresses checked.
+
+        Raises:
+            InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped.
+        """
+        check_span(target, nbytes, "write")
+        check_span(source, nbytes, "read")
+        return cls(partial(_copy_unfreed, target, source, nbytes), None, nbytes)
 
 
 class Fill(_Transfer):
@@ -136,13 +152,26 @@ class Fill(_Transfer):
     @classmethod
     def of(cls, target: Tensor | Buffer, value: int) -> Fill:
         """Return the fill of all bytes with the low byte of ``value``."""
-        address, nbytes, lease = _span(target)
+        address, nbytes = _span(target)
         backend = (target.buffer if isinstance(target, Tensor) else target)._space.backend
         writes = (target,) if isinstance(target, Tensor) else ()
-        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes, (lease,), (), writes)
+        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes, (), writes)
 
 
-def _span(thing: Tensor | Buffer) -> tuple[int, int, Lease]:
+def _copy_unfreed(target: int, source: int, nbytes: int) -> None:
+    """Copy between spans that were good at submission; device memory is in place even if it was freed since."""
+    to_device, of_device = is_device_address(target), is_device_address(source)
+    if to_device == of_device:
+        _host.move(target, source, nbytes)
+    elif to_device:
+        _host.read(target, source, nbytes)
+    else:
+        _host.write(target, source, nbytes)
+
+
+def _span(thing: Tensor | Buffer) -> tuple[int, int]:
     if isinstance(thing, Tensor):
-        return thing.address, thing.nbytes, thing.lease()
-    return thing.address, thing.nbytes, thing.lease("copy")
+        thing.lease()
+    else:
+        thing.lease("copy")
+    return thing.address, thing.nbytes

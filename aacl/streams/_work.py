@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.memory._space import DeviceMemory
     from aacl.streams._budget import Cost
+    from aacl.streams._completion import Completion
     from aacl.tensors._tensor import Tensor
 
 __all__ = ("Work",)
@@ -51,10 +52,6 @@ class Work(Generic[T_co]):
         """Return the tensors whose contents the work makes."""
         return ()
 
-    def leases(self) -> tuple[Lease, ...]:
-        """Return what keeps the memory of the bound run in place while it is queued."""
-        raise NotImplementedError
-
     def name(self) -> str:
         """Return what the work is called in errors and reprs."""
         return type(self).__name__
@@ -65,6 +62,11 @@ class Work(Generic[T_co]):
             if tensor._fault is not None:
                 return tensor._fault
         return None
+
+    def produced_by(self, command: Completion[T_co]) -> None:
+        """Let the outputs know the queued command that will make their contents."""
+        for tensor in self.writes():
+            tensor._producer = command
 
     def succeeded(self) -> None:
         """Mark the outputs as good again."""

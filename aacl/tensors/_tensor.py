@@ -10,8 +10,8 @@ import numpy as np
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import ClosedResource, InvalidArgument, WouldBlock
-from aacl.memory._buffer import Buffer, allocate
-from aacl.memory._rules import MALLOC
+from aacl.memory._buffer import Buffer, wrap
+from aacl.memory._rules import TENSOR
 from aacl.tensors._desc import TensorDesc
 
 if TYPE_CHECKING:
@@ -33,13 +33,15 @@ class Tensor:
 
     Attributes:
         desc: dtype, shape and format.
-        buffer: the memory; several tensors may lie in one buffer.
     """
 
-    __slots__ = ("__weakref__", "_array", "_fault", "_offset", "_producer", "buffer", "desc")
+    __slots__ = ("__weakref__", "_array", "_buffer", "_fault", "_lease", "_offset", "_producer", "_space", "desc")
 
     desc: TensorDesc
-    buffer: Buffer
+    # A tensor in fresh memory holds the lease itself, until somebody asks for its buffer.
+    _lease: Lease | None
+    _buffer: Buffer | None
+    _space: DeviceMemory
     _array: Array
     _fault: BaseException | None
     _producer: Any  # the latest queued command that writes it; a Completion
@@ -64,7 +66,8 @@ class Tensor:
             raise InvalidArgument(
                 f"{desc!r} takes {desc.nbytes} bytes at byte {offset}; {buffer!r} has {buffer.reserved_nbytes}"
             )
-        self.desc, self.buffer, self._offset = desc, buffer, offset
+        self.desc, self._buffer, self._offset = desc, buffer, offset
+        self._space, self._lease = buffer._space, None
         self._array = buffer._space.backend.view(buffer.address + offset, desc.shape, desc.dtype.numpy_dtype)
         self._fault = self._producer = None
 
@@ -94,14 +97,25 @@ class Tensor:
         return self.desc.nbytes
 
     @property
+    def buffer(self) -> Buffer:
+        """The memory; several tensors may lie in one buffer."""
+        buffer = self._buffer
+        if buffer is None:
+            lease = self._lease
+            assert lease is not None, "a tensor has a lease or a buffer"
+            buffer = self._buffer = wrap(self._space, lease, self.desc.nbytes or 1)
+            self._lease = None
+        return buffer
+
+    @property
     def address(self) -> int:
         """The true address of the first element, in this process."""
-        return self.buffer.address + self._offset
+        return (self.buffer if self._lease is None else self._lease).address + self._offset
 
     @property
     def device_index(self) -> int:
         """The number of the device whose memory it is."""
-        return self.buffer._space.index
+        return self._space.index
 
     def free(self) -> None:
         """End the program's use of the tensor's buffer; queued commands that use it are not disturbed.
@@ -132,7 +146,7 @@ class Tensor:
     def fail(self, cause: BaseException) -> None:
         """Say that the elements were never made: whoever reads them fails with the same cause."""
         self._fault = cause
-        self.buffer._space.invalidate()
+        self._space.invalidate()
 
     def lease(self) -> Lease:
         """Return what keeps the elements in place.
@@ -140,7 +154,7 @@ class Tensor:
         Raises:
             ClosedResource: the tensor was freed.
         """
-        lease = self.buffer._lease
+        lease = self._lease if self._buffer is None else self._buffer._lease
         if lease is None:
             raise ClosedResource(f"cannot use {self!r}; its buffer was freed")
         return lease
@@ -174,7 +188,8 @@ class Tensor:
         raise TypeError("the truth of a device tensor is not known here; copy it to the host first")
 
     def __repr__(self) -> str:
-        state = "freed " if self.buffer.freed else "failed " if self._fault is not None else ""
+        freed = self._buffer is not None and self._buffer.freed
+        state = "freed " if freed else "failed " if self._fault is not None else ""
         return f"<{state}Tensor {self.desc.dtype.name} {list(self.desc.shape)} on device {self.device_index}>"
 
 
@@ -188,14 +203,31 @@ def _wait(tensor: Tensor, producer: Any) -> None:
         ) from None
 
 
+class Maker:
+    """Makes tensors of one description in fresh memory: the hot path of every new output."""
+
+    __slots__ = ("_bin", "_desc", "_dtype", "_memory", "_shape", "_view")
+
+    def __init__(self, memory: DeviceMemory, desc: TensorDesc) -> None:
+        if not desc.is_static:
+            raise InvalidArgument(f"a tensor needs every dim; {desc!r} has free ones")
+        self._memory, self._desc = memory, desc
+        self._bin = memory.bin(desc.nbytes or 1, TENSOR)
+        self._shape, self._dtype, self._view = desc.shape, desc.dtype.numpy_dtype, memory.backend.view
+
+    def __call__(self) -> Tensor:
+        """Return a new tensor; its contents are arbitrary."""
+        lease = self._bin.lease()
+        tensor = _new(Tensor)
+        tensor.desc, tensor._space, tensor._lease, tensor._offset = self._desc, self._memory, lease, 0
+        tensor._buffer = tensor._fault = tensor._producer = None
+        tensor._array = self._view(lease.address, self._shape, self._dtype)
+        return tensor
+
+
 def empty(memory: DeviceMemory, desc: TensorDesc) -> Tensor:
-    """Return a tensor in fresh memory; its contents are arbitrary. The hot path of every new output."""
-    tensor = _new(Tensor)
-    nbytes = desc.nbytes
-    buffer = tensor.buffer = allocate(memory, nbytes or 1, MALLOC, "tensor")
-    tensor.desc, tensor._offset, tensor._fault, tensor._producer = desc, 0, None, None
-    tensor._array = memory.backend.view(buffer.address, desc.shape, desc.dtype.numpy_dtype)
-    return tensor
+    """Return a tensor in fresh memory; its contents are arbitrary."""
+    return Maker(memory, desc)()
 
 
 if sys.version_info < (3, 12):  # the buffer protocol reaches Python classes with PEP 688

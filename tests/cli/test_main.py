@@ -136,6 +136,15 @@ def test_info_is_a_table_on_a_terminal() -> None:
     assert "onnxruntime" in shown.decode()
 
 
+def test_info_says_why_the_devices_cannot_be_asked(aacl: Command) -> None:
+    """A backend that does not exist is an error in one line, with status 1, and nothing on stdout."""
+    finished = aacl("info", AACL_BACKEND="nowhere")
+
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.startswith("aacl info: the devices cannot be asked: there is no backend 'nowhere'")
+    assert finished.stderr.count("\n") == 1
+
+
 # aacl run
 
 

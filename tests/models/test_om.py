@@ -162,9 +162,11 @@ def test_damaged_tables_raise_nothing_else(first: int, offset: int, second: int)
     data[HEADER_SIZE + offset % 56] = first
     data[150 + offset] = second
     try:
-        read_om(bytes(data))
-    except ModelDataError as error:
-        assert str(error)
+        file = read_om(bytes(data))
+    except ModelDataError:
+        return
+
+    assert sum(part.nbytes for model in file.models for part in model) <= len(data)
 
 
 def test_trailing_bytes_are_refused() -> None:
@@ -180,7 +182,7 @@ def test_partition_outside_the_file_is_refused() -> None:
     data = bytearray(joined([PARTITIONS]))
     struct.pack_into("<Q", data, 288 + 16, 101)
 
-    with pytest.raises(ModelDataError, match="partition 1 .*101 bytes at offset 10"):
+    with pytest.raises(ModelDataError, match=r"partition 1 .*101 bytes at offset 10"):
         read_om(bytes(data))
 
 

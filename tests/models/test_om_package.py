@@ -214,7 +214,7 @@ def test_unreadable_definition_is_still_refused(definition: bytes) -> None:
     """Without a readable MODEL_DEF the refusal stands, for an unnamed SoC."""
     data = b"".join(om_pieces([[Partition(0, (definition,)), Partition(99, (b"x",))]]))
 
-    with pytest.raises(ModelDataError, match="an unnamed SoC.*99"):
+    with pytest.raises(ModelDataError, match=r"an unnamed SoC.*99"):
         read_package(data)
 
 

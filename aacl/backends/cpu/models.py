@@ -69,7 +69,6 @@ class CpuModelEngine(ModelEngine):
         self._bound: WeakSet[_BoundRun] = WeakSet()
         self._inputs = [_Slot(node) for node in self._session.get_inputs()]
         self._outputs = [_Slot(node) for node in self._session.get_outputs()]
-        self._options = _run_options()
         _check_separate(self._inputs, self._outputs)
 
     def __repr__(self) -> str:
@@ -92,7 +91,7 @@ class CpuModelEngine(ModelEngine):
             binding.bind_input(slot.name, "cpu", 0, slot.element, array.shape, array.ctypes.data)
         for slot, array in zip(self._outputs, outputs, strict=True):
             binding.bind_output(slot.name, "cpu", 0, slot.element, array.shape, array.ctypes.data)
-        bound = _BoundRun(self._session, binding, self._options, (*inputs, *outputs))
+        bound = _BoundRun(self._session, binding, (*inputs, *outputs))
         self._bound.add(bound)
         return bound
 
@@ -106,17 +105,16 @@ class CpuModelEngine(ModelEngine):
 class _BoundRun:
     """One set of arrays bound to a session; it keeps them alive."""
 
-    __slots__ = ("__weakref__", "_arrays", "_binding", "_options", "_run")
+    __slots__ = ("__weakref__", "_arrays", "_binding", "_run")
 
-    def __init__(self, session: Any, binding: Any, options: Any, arrays: tuple[Array, ...]) -> None:
+    def __init__(self, session: Any, binding: Any, arrays: tuple[Array, ...]) -> None:
         self._run = session.run_with_iobinding
         self._binding = binding
-        self._options = options
         self._arrays = arrays
 
     def __call__(self) -> None:
         try:
-            self._run(self._binding, self._options)
+            self._run(self._binding)
         except ClosedResource:
             raise
         except Exception as error:
@@ -127,7 +125,7 @@ class _BoundRun:
         self._run, self._binding, self._arrays = _closed, None, ()
 
 
-def _closed(_binding: object, _options: object) -> None:
+def _closed(_binding: object) -> None:
     raise ClosedResource("the model is closed; load it again before running it")
 
 
@@ -190,6 +188,7 @@ def _session(graph: Graph) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    # Runs inherit the session's severity: options of their own would cost 45 us a run, for a logger.
     options.log_severity_level = _SILENT
     names, values = list(graph.constants), list(graph.constants.values())
     if names:
@@ -199,11 +198,3 @@ def _session(graph: Graph) -> Any:
         return onnxruntime.InferenceSession(graph.skeleton, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
         raise ModelDataError(f"ONNX Runtime cannot load the model: {error}") from error
-
-
-def _run_options() -> Any:
-    import onnxruntime
-
-    options = onnxruntime.RunOptions()
-    options.log_severity_level = _SILENT
-    return options

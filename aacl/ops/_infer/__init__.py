@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from aacl.ops._infer import _creation, _elementwise, _indexing, _layout, _matrix, _normalisation, _reduction, _slicing
+from aacl.ops._infer import (
+    _creation,
+    _elementwise,
+    _indexing,
+    _joining,
+    _layout,
+    _matrix,
+    _normalisation,
+    _reduction,
+    _slicing,
+)
 from aacl.ops._infer._rules import RULES, apply
 
 if TYPE_CHECKING:
@@ -19,7 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = ("infer_outputs", "inferable_types")
 
-_ = (_creation, _elementwise, _indexing, _layout, _matrix, _normalisation, _reduction, _slicing)  # register themselves
+_ = (
+    _creation,
+    _elementwise,
+    _indexing,
+    _joining,
+    _layout,
+    _matrix,
+    _normalisation,
+    _reduction,
+    _slicing,
+)  # register themselves
 
 
 def infer_outputs(

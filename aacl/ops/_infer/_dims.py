@@ -11,7 +11,7 @@ from aacl.ops._desc import UNKNOWN_RANK
 if TYPE_CHECKING:
     from aacl.ops._desc import TensorDesc
 
-__all__ = ("FREE", "Dim", "Shape", "bounds", "broadcast_dims", "fixed", "product", "shape_of", "shown", "written")
+__all__ = ("FREE", "Dim", "Shape", "bounds", "broadcast", "fixed", "product", "shape_of", "shown", "written")
 
 _INF = math.inf
 
@@ -99,7 +99,7 @@ def product(dims: Iterable[Dim]) -> Dim:
     return total
 
 
-def broadcast_dims(left: Dim, right: Dim) -> Dim | None:
+def _broadcast_dim(left: Dim, right: Dim) -> Dim | None:
     """Return what is known of two dims broadcast, None when they cannot be: equal, or one of them 1."""
     if left.least == left.most == 1:
         return right
@@ -113,3 +113,12 @@ def broadcast_dims(left: Dim, right: Dim) -> Dim | None:
         return left.joined(right)
     other = right if sure[0] is left else left
     return sure[0] if other.least <= 1 <= other.most else sure[0].meets(other)
+
+
+def broadcast(left: tuple[Dim, ...], right: tuple[Dim, ...]) -> tuple[Dim, ...] | None:
+    """Return what is known of two shapes broadcast by NumPy's rule, None when they cannot be."""
+    rank, one = max(len(left), len(right)), (Dim(1, 1),)
+    pairs = zip(one * (rank - len(left)) + left, one * (rank - len(right)) + right, strict=True)
+    dims = [_broadcast_dim(*pair) for pair in pairs]
+    known = tuple(dim for dim in dims if dim is not None)
+    return known if len(known) == rank else None

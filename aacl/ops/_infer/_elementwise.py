@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import UnsupportedDataType
-from aacl.ops._infer._dims import Dim, Shape, broadcast_dims
+from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
 from aacl.ops._infer._rules import Call, Output, rule
 
-__all__ = ("broadcast", "broadcast_inputs")
+__all__ = ()
 
 
 @rule(
@@ -54,7 +54,7 @@ def cast(call: Call) -> Sequence[Output]:
 )
 def broadcast(call: Call) -> Sequence[Output]:
     """All inputs broadcast; their dtypes are equal."""
-    _require_equal_dtypes(call, range(len(call.inputs)))
+    require_equal_dtypes(call, range(len(call.inputs)))
     return [Output(call.result(call.desc(0).dtype), broadcast_inputs(call), broadcast_format(call))]
 
 
@@ -74,14 +74,14 @@ def broadcast_three(call: Call) -> Sequence[Output]:
 @rule("AddN", "AccumulateNV2")
 def same_shapes(call: Call) -> Sequence[Output]:
     """All inputs have one dtype and one shape."""
-    _require_equal_dtypes(call, range(len(call.inputs)))
+    require_equal_dtypes(call, range(len(call.inputs)))
     return [call.like(0, equal_shapes(call, range(len(call.inputs))))]
 
 
 @rule("Select")
 def select(call: Call) -> Sequence[Output]:
     """``x1`` and ``x2`` have one shape; the condition has it too, or one element for each row."""
-    _require_equal_dtypes(call, (1, 2))
+    require_equal_dtypes(call, (1, 2))
     shape, condition = equal_shapes(call, (1, 2)), call.shape(0)
     if shape is not None and condition:
         is_other_rank = len(condition) not in (1, len(shape))
@@ -93,14 +93,14 @@ def select(call: Call) -> Sequence[Output]:
 @rule("SelectV2")
 def select_broadcast(call: Call) -> Sequence[Output]:
     """All three inputs broadcast."""
-    _require_equal_dtypes(call, (1, 2))
+    require_equal_dtypes(call, (1, 2))
     return [Output(call.desc(1).dtype, broadcast_inputs(call), broadcast_format(call))]
 
 
 @rule("BiasAdd")
 def bias_add(call: Call) -> Sequence[Output]:
     """As ``x``; the bias is 1-D and as long as the channel axis."""
-    _require_equal_dtypes(call, (0, 1))
+    require_equal_dtypes(call, (0, 1))
     x, bias = call.shape(0), call.shape(1)
     if bias is not None and len(bias) != 1:
         raise call.error(f"{call.titled(1)} must have one dim")
@@ -111,33 +111,9 @@ def bias_add(call: Call) -> Sequence[Output]:
     return [call.like(0, x)]
 
 
-def broadcast_inputs(call: Call, indexes: Sequence[int] | None = None) -> Shape:
-    """Return the shape that inputs broadcast to, by NumPy's rule."""
-    first, *others = range(len(call.inputs)) if indexes is None else indexes
-    shape = call.shape(first)
-    for index in others:
-        shape = _broadcast(call, first, index, shape)
-    return shape
-
-
 def broadcast_format(call: Call) -> Format:
     """Return the first format of the inputs that says more than ND."""
     return next((desc.format for desc in call.inputs if desc and desc.format is not Format.ND), Format.ND)
-
-
-def equal_shapes(call: Call, indexes: Sequence[int]) -> Shape:
-    """Return what is known of the shape that inputs share."""
-    known: Shape = None
-    for index in indexes:
-        shape = call.shape(index)
-        if known is None or shape is None:
-            known = shape if known is None else known
-            continue
-        dims = [a.meets(b) for a, b in zip(known, shape, strict=False)]
-        if len(known) != len(shape) or None in dims:
-            raise call.mismatch(indexes[0], index, "must have one shape")
-        known = tuple(dim for dim in dims if dim is not None)
-    return known
 
 
 def promoted(left: DataType, right: DataType) -> DataType:
@@ -172,26 +148,3 @@ def _integer_of(left: DataType, right: DataType) -> DataType:
         return max(left, right, key=lambda dtype: dtype.bits)
     signed, unsigned = (left, right) if left in _SIGNED else (right, left)
     return next((d for d in _SIGNED if d.bits >= signed.bits and d.bits > unsigned.bits), DataType.INT64)
-
-
-def _require_equal_dtypes(call: Call, indexes: Sequence[int]) -> None:
-    first = indexes[0]
-    for index in indexes[1:]:
-        if call.desc(index).dtype != call.desc(first).dtype:
-            raise UnsupportedDataType(
-                f"operator {call.schema.op_type}: input {call.names[first]} is {call.desc(first).dtype.name} and "
-                f"input {call.names[index]} is {call.desc(index).dtype.name}; they must be equal, use Cast"
-            )
-
-
-def _broadcast(call: Call, first: int, index: int, shape: Shape) -> Shape:
-    other = call.shape(index)
-    if shape is None or other is None:
-        return None
-    rank = max(len(shape), len(other))
-    one = (Dim(1, 1),)
-    pairs = zip(one * (rank - len(shape)) + shape, one * (rank - len(other)) + other, strict=True)
-    dims = [broadcast_dims(left, right) for left, right in pairs]
-    if None in dims:
-        raise call.mismatch(first, index, "do not broadcast")
-    return tuple(dim for dim in dims if dim is not None)

@@ -1,13 +1,11 @@
-"""Outputs of operators that rearrange, join or repeat their input without picking parts of it."""
+"""Outputs of operators that rearrange or repeat their input without picking parts of it."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
-from aacl.errors import UnsupportedDataType
-from aacl.ops._infer._dims import FREE, Dim, Shape, broadcast_dims, fixed, product
+from aacl.ops._infer._dims import FREE, Dim, Shape, broadcast, fixed, product
 from aacl.ops._infer._rules import Call, Output, rule
 
 __all__ = ()
@@ -95,40 +93,6 @@ def flatten_span(call: Call) -> Sequence[Output]:
     return [call.like(0, (*shape[:first], product(shape[first : last + 1]), *shape[last + 1 :]))]
 
 
-@rule("Concat")
-def concat(call: Call) -> Sequence[Output]:
-    """Inputs joined; the axis is the first input."""
-    return [_joined(call, range(1, len(call.inputs)), call.integer(0))]
-
-
-@rule("ConcatV2")
-def concat_v2(call: Call) -> Sequence[Output]:
-    """Inputs joined; the axis is the last input."""
-    last = len(call.inputs) - 1
-    return [_joined(call, range(last), call.integer(last))]
-
-
-@rule("ConcatD", "ConcatV2D")
-def concat_attribute(call: Call) -> Sequence[Output]:
-    """Inputs joined; the axis is an attribute."""
-    return [_joined(call, range(len(call.inputs)), call.attributes["concat_dim"])]
-
-
-@rule("Pack")
-def pack(call: Call) -> Sequence[Output]:
-    """Inputs of one shape stacked along a new axis."""
-    shape: Shape = call.shape(0)
-    for index in range(1, len(call.inputs)):
-        shape = _agreed(call, shape, index)
-    if shape is None:
-        return [call.like(0, None)]
-    axis = call.attributes["axis"]
-    if not -len(shape) - 1 <= axis <= len(shape):
-        raise call.error(f"axis {axis} lies outside [{-len(shape) - 1}, {len(shape)}] for {call.titled(0)}")
-    axis %= len(shape) + 1
-    return [call.like(0, (*shape[:axis], *fixed(len(call.inputs)), *shape[axis:]))]
-
-
 @rule("Tile")
 def tile(call: Call) -> Sequence[Output]:
     """Each dim times its multiple, an input."""
@@ -204,55 +168,6 @@ def _inserted(call: Call, shape: tuple[Dim, ...], axes: Sequence[int], name: str
     return tuple(Dim(1, 1) if axis in places else next(others) for axis in range(rank))
 
 
-def _joined(call: Call, indexes: Sequence[int], axis: int | None) -> Output:
-    _require_one_dtype(call, indexes)
-    first = indexes[0]
-    shape, source = call.shape(first), call.desc(first)
-    dtype, format_ = call.result(source.dtype), source.format
-    if axis is not None and shape is not None:
-        axis = call.axis(axis, len(shape), "the axis", first)
-    for index in indexes[1:]:
-        shape = _joined_pair(call, first, index, shape, axis)
-    return Output(dtype, shape, format_)
-
-
-def _joined_pair(call: Call, first: int, index: int, shape: Shape, axis: int | None) -> Shape:
-    other = call.shape(index)
-    if shape is None or other is None:
-        return None
-    if len(shape) != len(other):
-        raise call.mismatch(first, index, "cannot be joined: their ranks differ")
-    if axis is None:
-        return tuple(a if a == b else FREE for a, b in zip(shape, other, strict=True)) if len(shape) > 1 else (FREE,)
-    dims = []
-    for place, (left, right) in enumerate(zip(shape, other, strict=True)):
-        met = left.plus(right) if place == axis else left.meets(right)
-        if met is None:
-            raise call.mismatch(first, index, f"cannot be joined along axis {axis}: their other dims differ")
-        dims.append(met)
-    return tuple(dims)
-
-
-def _require_one_dtype(call: Call, indexes: Sequence[int]) -> None:
-    for left, right in itertools.pairwise(indexes):
-        if call.desc(left).dtype != call.desc(right).dtype:
-            raise UnsupportedDataType(
-                f"operator {call.schema.op_type}: input {call.names[left]} is {call.desc(left).dtype.name} and "
-                f"input {call.names[right]} is {call.desc(right).dtype.name}; they must be equal, use Cast"
-            )
-
-
-def _agreed(call: Call, shape: Shape, index: int) -> Shape:
-    _require_one_dtype(call, (0, index))
-    other = call.shape(index)
-    if shape is None or other is None:
-        return shape or other
-    dims = [a.meets(b) for a, b in zip(shape, other, strict=False)]
-    if len(shape) != len(other) or None in dims:
-        raise call.mismatch(0, index, "must have one shape")
-    return tuple(dim for dim in dims if dim is not None)
-
-
 def _tiled(call: Call, shape: tuple[Dim, ...], multiples: Sequence[int]) -> Output:
     if len(multiples) != len(shape) or any(multiple < 0 for multiple in multiples):
         raise call.error(f"multiples {tuple(multiples)} need one number from 0 a dim of {call.titled(0)}")
@@ -275,12 +190,10 @@ def _stretched(call: Call, wanted: Shape, *, both_ways: bool) -> Output:
         return call.like(0, None if both_ways or wanted is None else wanted)
     if len(shape) > len(wanted) and not both_ways:
         raise call.error(f"{call.titled(0)} does not broadcast to {tuple(wanted)}")
-    rank = max(len(shape), len(wanted))
-    one = (Dim(1, 1),)
-    shape, target = one * (rank - len(shape)) + shape, one * (rank - len(wanted)) + wanted
-    dims = [broadcast_dims(have, want) for have, want in zip(shape, target, strict=True)]
-    if not both_ways:
-        dims = [dim and dim.meets(want) for dim, want in zip(dims, target, strict=True)]
-    if None in dims:
+    dims = broadcast(shape, wanted)
+    if dims is not None and not both_ways:
+        met = [dim.meets(want) for dim, want in zip(dims, wanted, strict=True)]
+        dims = None if None in met else tuple(dim for dim in met if dim is not None)
+    if dims is None:
         raise call.error(f"{call.titled(0)} does not broadcast to {tuple(wanted)}")
-    return call.like(0, tuple(dim for dim in dims if dim is not None))
+    return call.like(0, dims)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aacl.dtypes import DataType
-from aacl.errors import UnsupportedDataType
-from aacl.ops._infer._dims import Dim, Shape, broadcast_dims
+from aacl.ops._infer._agreement import require_equal_dtypes
+from aacl.ops._infer._dims import Dim, Shape, broadcast, fixed
 from aacl.ops._infer._rules import Call, Output, rule
 
 __all__ = ()
@@ -26,14 +26,22 @@ def batch_matmul(call: Call) -> Sequence[Output]:
     return [_product(call, call.attributes["adj_x1"], call.attributes["adj_x2"], only_two=False)]
 
 
+@rule("Dot")
+def dot(call: Call) -> Sequence[Output]:
+    """The inner product of two vectors: one element, in one dim."""
+    left, right = call.shape(0), call.shape(1)
+    for index, shape in enumerate((left, right)):
+        if shape is not None and len(shape) != 1:
+            raise call.error(f"{call.titled(index)} must have one dim")
+    if left is not None and right is not None and not left[0].meets(right[0]):
+        raise call.mismatch(0, 1, "must have one length")
+    return [Output(call.desc(0).dtype, fixed(1))]
+
+
 def _product(call: Call, turn_left: bool, turn_right: bool, *, only_two: bool) -> Output:
-    left, right = call.desc(0).dtype, call.desc(1).dtype
-    if left != right:
-        raise UnsupportedDataType(
-            f"operator {call.schema.op_type}: input x1 is {left.name} and input x2 is {right.name}; "
-            f"they must be equal, use Cast"
-        )
-    dtype = DataType.INT32 if left in _QUANTISED else left
+    require_equal_dtypes(call, (0, 1))
+    source = call.desc(0).dtype
+    dtype = DataType.INT32 if source in _QUANTISED else source
     shape = _product_shape(call, turn_left, turn_right, only_two)
     _check_bias(call, shape)
     return Output(dtype, shape, call.kept_format(0, shape))
@@ -58,13 +66,10 @@ def _product_shape(call: Call, turn_left: bool, turn_right: bool, only_two: bool
 
 
 def _leading(call: Call, left: tuple[Dim, ...], right: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    rank = max(len(left), len(right))
-    one = (Dim(1, 1),)
-    pairs = zip(one * (rank - len(left)) + left, one * (rank - len(right)) + right, strict=True)
-    dims = [broadcast_dims(*pair) for pair in pairs]
-    if None in dims:
+    dims = broadcast(left, right)
+    if dims is None:
         raise call.mismatch(0, 1, "have leading dims that do not broadcast")
-    return tuple(dim for dim in dims if dim is not None)
+    return dims
 
 
 def _check_bias(call: Call, shape: Shape) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import attrs
 
@@ -16,7 +16,9 @@ from aacl.dtypes import DataType, Format
 from aacl.errors import InvalidArgument, NotSupported
 from aacl.ops._desc import UNKNOWN_RANK, TensorDesc
 from aacl.ops._infer._dims import Shape, bounds, shape_of, shown, written
-from aacl.ops._schema import OperatorSchema
+
+if TYPE_CHECKING:
+    from aacl.ops._schema import OperatorSchema
 
 __all__ = ("RULES", "Call", "Output", "Rule", "apply", "rule")
 

@@ -20,6 +20,7 @@ from aacl.backends.cpu.models import load_model
 from aacl.dtypes import DataType
 from aacl.errors import ClosedResource, ModelDataError, ModelInputMismatch, ModelOutputMismatch, ModelRunError
 
+NAMES = ["FLOAT", "FLOAT16", "DOUBLE", "BF16", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"]  # fmt: skip
 Value = tuple[str, int, Sequence[int | str | None]]
 
 
@@ -97,11 +98,7 @@ def test_bound_call_keeps_its_arrays() -> None:
 
 @pytest.mark.parametrize(
     "dtype",
-    [
-        d
-        for d in DataType
-        if d.name in "FLOAT FLOAT16 DOUBLE BF16 INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 BOOL".split()
-    ],
+    [d for d in DataType if d.name in NAMES],
     ids=lambda dtype: dtype.name,
 )
 def test_every_data_type_is_bound(dtype: DataType) -> None:
@@ -264,7 +261,7 @@ def test_failing_run_names_the_node_and_spoils_nothing(capfd: pytest.CaptureFixt
     x, index, y = np.arange(4, dtype=np.float32), np.array([9]), np.zeros(1, np.float32)
     run = load_model(data).bind([x, index], [y])
 
-    with pytest.raises(ModelRunError, match="pick.*idx=9"):
+    with pytest.raises(ModelRunError, match=r"pick.*idx=9"):
         run()
     index[0] = 2
     run()

@@ -7,6 +7,8 @@ import functools
 import importlib
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from aacl.errors import OperatorNotFound
 
 if TYPE_CHECKING:
@@ -20,13 +22,16 @@ _FAMILIES = (
     "comparison",
     "conversion",
     "creation",
+    "division",
     "elementwise",
+    "exponential",
     "indexing",
     "layout",
     "matrix",
     "normalisation",
     "reduction",
     "slicing",
+    "softmax",
 )
 
 
@@ -44,7 +49,11 @@ def find(request: KernelRequest) -> Kernel:
         close = difflib.get_close_matches(request.op_type, _preparations(), n=3)
         hint = f"; it has {', '.join(close)}" if close else ""
         raise OperatorNotFound(f"the cpu device has no kernel for operator {request.op_type}{hint}")
-    return preparation(request)
+    for info in (*request.inputs, *request.outputs):
+        if info is not None:
+            _ = info.dtype.numpy_dtype  # refuses what NumPy cannot hold
+    with np.errstate(all="ignore"):
+        return preparation(request)
 
 
 def kernel_types() -> tuple[str, ...]:

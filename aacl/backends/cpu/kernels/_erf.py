@@ -27,7 +27,7 @@ _exact = np.frompyfunc(math.erf, 1, 1)
 
 
 def erf(x: Array, out: Array) -> None:
-    """Write erf(x) of float32 or float64 items; the arrays may be the same."""
+    """Write the error function of float32 or float64 items; the arrays may be the same."""
     if x.dtype == np.float64:
         np.copyto(out, _exact(x), casting="unsafe")
         return

@@ -89,6 +89,7 @@ def with_integers(request: KernelRequest, indexes: Sequence[int], make: Callable
     once, now, where all are known; otherwise at each run.
 
     Args:
+        request: the request to prepare.
         indexes: the value inputs.
         make: called with one tuple of integers an index.
     """

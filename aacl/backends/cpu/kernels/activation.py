@@ -1,4 +1,4 @@
-"""Activations and softmax.
+"""Activations.
 
 Gelu is the exact form, as GeluV2's default is; FastGelu is ``x * sigmoid(1.702 * x)``.
 """
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aacl.backends.cpu.kernels._erf import erf
-from aacl.backends.cpu.kernels._precision import FLOATS, widened
+from aacl.backends.cpu.kernels._precision import unary
 from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 __all__ = ()
 
 _HALF = math.sqrt(0.5)
-
-
-def _unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
-    """Return a kernel of one float input, computed in float32 at least."""
-    dtype = given(request, 0).dtype
-    if dtype not in FLOATS:
-        raise refuse_dtype(request, "FLOAT16, BF16, FLOAT and DOUBLE")
-    return prepared(request, quiet(widened(body, dtype, 1), 2), operations * elements(request.outputs[0]))
 
 
 @kernel("Relu")
@@ -64,14 +56,14 @@ def _leaky_relu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.where(x > 0, x, x * slope))
 
-    return _unary(request, body, 2)
+    return unary(request, body, 2)
 
 
 @kernel("Sigmoid")
 def _sigmoid(request: KernelRequest) -> Kernel:
     if given(request, 0).dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
         return prepared(request, quiet(_logistic, 2), 4 * TRANSCENDENTAL * elements(request.outputs[0]))
-    return _unary(request, _logistic, TRANSCENDENTAL + 4)
+    return unary(request, _logistic, TRANSCENDENTAL + 4)
 
 
 def _logistic(x: Array, out: Array) -> None:
@@ -84,7 +76,7 @@ def _logistic(x: Array, out: Array) -> None:
 @kernel("Softplus")
 def _softplus(request: KernelRequest) -> Kernel:
     """``log(1 + e^x)``, without overflow."""
-    return _unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
+    return unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
 
 
 @kernel("Softsign")
@@ -92,7 +84,7 @@ def _softsign(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.divide(x, np.abs(x) + 1, out)
 
-    return _unary(request, body, 5)
+    return unary(request, body, 5)
 
 
 @kernel("LogSigmoid")
@@ -102,7 +94,7 @@ def _log_sigmoid(request: KernelRequest) -> Kernel:
         np.logaddexp(0, out, out)
         np.negative(out, out)
 
-    return _unary(request, body, 3 * TRANSCENDENTAL)
+    return unary(request, body, 3 * TRANSCENDENTAL)
 
 
 @kernel("Mish")
@@ -112,18 +104,18 @@ def _mish(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.multiply(x, np.tanh(np.logaddexp(0, x)), out)
 
-    return _unary(request, body, 4 * TRANSCENDENTAL)
+    return unary(request, body, 4 * TRANSCENDENTAL)
 
 
 @kernel("Swish")
 def _swish(request: KernelRequest) -> Kernel:
     """``x * sigmoid(scale * x)``."""
-    return _unary(request, _gated(request.attributes["scale"]), TRANSCENDENTAL + 5)
+    return unary(request, _gated(request.attributes["scale"]), TRANSCENDENTAL + 5)
 
 
 @kernel("FastGelu")
 def _fast_gelu(request: KernelRequest) -> Kernel:
-    return _unary(request, _gated(1.702), TRANSCENDENTAL + 5)
+    return unary(request, _gated(1.702), TRANSCENDENTAL + 5)
 
 
 def _gated(scale: float) -> Body:
@@ -145,7 +137,7 @@ def _hard_swish(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.multiply(x, np.minimum(np.maximum(x + 3, 0), 6) / 6, out)
 
-    return _unary(request, body, 5)
+    return unary(request, body, 5)
 
 
 @kernel("HardSigmoid")
@@ -156,7 +148,7 @@ def _hard_sigmoid(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.minimum(np.maximum(x * alpha + beta, 0), 1), casting="unsafe")
 
-    return _unary(request, body, 4)
+    return unary(request, body, 4)
 
 
 @kernel("Elu")
@@ -167,12 +159,12 @@ def _elu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.where(x > 0, scale * x, alpha * scale * np.expm1(inner * x)))
 
-    return _unary(request, body, TRANSCENDENTAL + 5)
+    return unary(request, body, TRANSCENDENTAL + 5)
 
 
 @kernel("Erf")
 def _erf(request: KernelRequest) -> Kernel:
-    return _unary(request, erf, 3 * TRANSCENDENTAL)
+    return unary(request, erf, 3 * TRANSCENDENTAL)
 
 
 @kernel("Gelu", "GeluV2")
@@ -181,7 +173,7 @@ def _gelu(request: KernelRequest) -> Kernel:
     form = request.attributes.get("approximate", "none")
     if form not in ("none", "tanh"):
         raise InvalidArgument(f"operator {request.op_type}: approximate is {form!r}; it is 'none' or 'tanh'")
-    return _unary(request, _gelu_tanh if form == "tanh" else _gelu_erf, 4 * TRANSCENDENTAL)
+    return unary(request, _gelu_tanh if form == "tanh" else _gelu_erf, 4 * TRANSCENDENTAL)
 
 
 def _gelu_erf(x: Array, out: Array) -> None:
@@ -202,49 +194,3 @@ def _gelu_tanh(x: Array, out: Array) -> None:
     np.add(inner, 1, inner)
     np.multiply(inner, 0.5, inner)
     np.multiply(x, inner, out)
-
-
-@kernel("SoftmaxV2")
-def _softmax_v2(request: KernelRequest) -> Kernel:
-    return _softmax_over(request, request.attributes["axes"], _softmax)
-
-
-@kernel("Softmax")
-def _softmax_old(request: KernelRequest) -> Kernel:
-    return _softmax_over(request, request.attributes["axis"], _softmax)
-
-
-@kernel("LogSoftmaxV2")
-def _log_softmax_v2(request: KernelRequest) -> Kernel:
-    return _softmax_over(request, request.attributes["axes"], _log_softmax)
-
-
-@kernel("LogSoftmax")
-def _log_softmax_old(request: KernelRequest) -> Kernel:
-    return _softmax_over(request, request.attributes["axis"], _log_softmax)
-
-
-def _softmax_over(request: KernelRequest, axes: tuple[int, ...], body: Body) -> Kernel:
-    """Several axes are normalised jointly."""
-    rank = len(given(request, 0).shape)
-    if not axes or any(not -max(rank, 1) <= axis < max(rank, 1) for axis in axes):
-        raise InvalidArgument(
-            f"operator {request.op_type}: axes {tuple(axes)} do not fit input shape {given(request, 0).shape}"
-        )
-    places = tuple({axis % rank for axis in axes}) if rank else ()
-    return _unary(request, functools.partial(body, places), TRANSCENDENTAL + 5)
-
-
-def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
-    if not x.size:
-        return
-    np.subtract(x, x.max(axes, keepdims=True), out)
-    np.exp(out, out)
-    np.divide(out, out.sum(axes, keepdims=True), out)
-
-
-def _log_softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
-    if not x.size:
-        return
-    np.subtract(x, x.max(axes, keepdims=True), out)
-    np.subtract(out, np.log(np.exp(out).sum(axes, keepdims=True)), out)

@@ -1,6 +1,8 @@
 """Operators that pick elements by index.
 
-An index outside its axis is an error that names it; nothing is written then.
+An index outside its axis is an error that names it; nothing is written then. Where the number of
+results depends on the values, the output is as large as it may get, its first elements are the
+result, and the body returns the exact shapes.
 """
 
 from __future__ import annotations
@@ -56,7 +58,8 @@ def _gathered(request: KernelRequest, axis: int) -> Body:
             return
         for lead in np.ndindex(shape[:batch]):
             # "wrap" reads negative indices from the end; the check has passed.
-            np.take(x[lead], indices[lead], axis - batch, out[lead], "wrap")
+            place = (*lead, ...)
+            np.take(x[place], indices[place], axis - batch, out[place], "wrap")
 
     return body
 
@@ -69,6 +72,32 @@ def _check(indices: Array, length: int, axis: int, allows_negative: bool) -> Non
     if least < lowest or most >= length:
         wrong = least if least < lowest else most
         raise IndexError(f"index {wrong} lies outside [{lowest}, {length}) along axis {axis}")
+
+
+@kernel("NonZero")
+def _non_zero(request: KernelRequest) -> Kernel:
+    """Coordinates as rows, or as columns with ``transpose``, without a gap at the start of the output."""
+    transpose = request.attributes["transpose"]
+
+    def body(x: Array, out: Array) -> tuple[tuple[int, ...]]:
+        rows = np.argwhere(x)
+        return _leading(rows.T if transpose else rows, out)
+
+    return prepared(request, body, 4 * elements(given(request, 0)))
+
+
+@kernel("Where")
+def _where(request: KernelRequest) -> Kernel:
+    """Coordinates as rows, without a gap at the start of the output."""
+    return prepared(request, lambda x, out: _leading(np.argwhere(x), out), 4 * elements(given(request, 0)))
+
+
+def _leading(found: Array, out: Array) -> tuple[tuple[int, ...]]:
+    """Write a result into the first elements of an output that is as large as it may get; return its exact shape."""
+    if found.size > out.size:
+        raise ValueError(f"the result has shape {found.shape}; the output {out.shape} cannot hold it")
+    out.reshape(-1)[: found.size] = found.reshape(-1)
+    return (found.shape,)
 
 
 @kernel("GatherNd")

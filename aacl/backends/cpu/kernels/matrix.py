@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ()
 
-_SMALL = (DataType.INT8, DataType.INT4, DataType.UINT8)
+_SMALL = (DataType.INT8, DataType.INT4)
 
 
 @kernel("MatMul", "MatMulV2", "MatMulV3")
@@ -91,6 +91,7 @@ def _in_dtype(dtype: np.dtype[Any], through: np.dtype[Any] | None = None) -> Bod
     """Return a product that computes in a wider dtype, adds the bias there and rounds once.
 
     Args:
+        dtype: the dtype to multiply in.
         through: the integer dtype in which the bias is added, for integers.
     """
 

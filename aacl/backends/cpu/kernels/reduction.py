@@ -57,7 +57,7 @@ def _mean(x: Array, axes: Axes, keep: bool, out: Array) -> None:
     count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
     if out.dtype.kind in "iu":
         total = x.sum(axis=axes, dtype=np.int64, keepdims=keep)
-        np.copyto(out, np.trunc(total / count) if count else 0, casting="unsafe")
+        np.copyto(out, (total - np.fmod(total, count)) // count if count else 0, casting="unsafe")
         return
     wide = np.float32 if out.dtype in _HALF_DTYPES else out.dtype
     total = x.sum(axis=axes, dtype=wide, keepdims=keep)

@@ -28,7 +28,8 @@ def _run(
     """Return the outputs; every shape and dtype is checked against what was inferred.
 
     Args:
-        inputs: arrays; None where absent.
+        op_type: the operator.
+        inputs: arrays, or what NumPy makes arrays of; None where absent.
         attributes: those that are not left to their defaults.
         known: the inputs whose contents are known beforehand.
         late: tell the kernel nothing of those contents, so that it reads them at the run.
@@ -42,7 +43,9 @@ def _run(
     told = tuple(_described(array, None) for array in arrays) if late else tuple(descs)
     outputs = [_garbage(desc) for desc in expected]
     if into is not None:
-        outputs[0] = arrays[into]
+        target = arrays[into]
+        assert target is not None
+        outputs[0] = target
     found = find(KernelRequest(op_type, told, expected, complete))
     kept = [None if array is None else array.copy() for array in arrays]
     with warnings.catch_warnings():

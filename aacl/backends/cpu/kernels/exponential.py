@@ -1,0 +1,98 @@
+"""Powers, roots, exponentials and logarithms.
+
+An integer to a negative power is truncated toward zero; 0 to a negative power is 0 (our choice).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aacl.backends.cpu.kernels._precision import INTEGERS, widened
+from aacl.backends.cpu.kernels._quiet import quiet
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._ufunc import promoting, with_ufunc
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from aacl.abc import Array, Kernel, KernelRequest
+
+__all__ = ()
+
+
+@kernel("Pow")
+def _pow(request: KernelRequest) -> Kernel:
+    if request.outputs[0].dtype in INTEGERS:
+        return prepared(request, quiet(_integer_power, 3), 2 * TRANSCENDENTAL * elements(request.outputs[0]))
+    return promoting(request, np.power, 2 * TRANSCENDENTAL)
+
+
+def _integer_power(x1: Array, x2: Array, out: Array) -> None:
+    x1, x2 = x1.astype(out.dtype, copy=False), x2.astype(out.dtype, copy=False)
+    negative = x2 < 0
+    if not negative.any():
+        np.power(x1, x2, out)
+        return
+    inverse = np.where(x1 == 1, 1, np.where(x1 == -1, 1 - 2 * (x2 % 2), 0))
+    np.copyto(out, np.where(negative, inverse, np.power(x1, np.where(negative, 0, x2))), casting="unsafe")
+
+
+@kernel("Reciprocal")
+def _reciprocal(request: KernelRequest) -> Kernel:
+    return with_ufunc(request, np.reciprocal, 3)
+
+
+@kernel("Rsqrt")
+def _rsqrt(request: KernelRequest) -> Kernel:
+    def body(x: Array, out: Array) -> None:
+        np.sqrt(x, out)
+        np.reciprocal(out, out)
+
+    return prepared(request, quiet(widened(body, request.outputs[0].dtype, 1), 2), 6 * elements(request.outputs[0]))
+
+
+@kernel("Exp")
+def _exp(request: KernelRequest) -> Kernel:
+    """``base ** (shift + scale * x)``; base -1 means e."""
+    factor, scale, shift = _caffe(request)
+    if (factor, scale, shift) == (1.0, 1.0, 0.0):
+        return with_ufunc(request, np.exp, TRANSCENDENTAL)
+
+    def body(x: Array, out: Array) -> None:
+        np.multiply(x, scale * factor, out)
+        np.add(out, shift * factor, out)
+        np.exp(out, out)
+
+    wide = widened(body, request.outputs[0].dtype, 1)
+    return prepared(request, quiet(wide, 2), (TRANSCENDENTAL + 2) * elements(request.outputs[0]))
+
+
+@kernel("Log")
+def _log(request: KernelRequest) -> Kernel:
+    """``log_base(shift + scale * x)``; base -1 means e; integers give float32."""
+    factor, scale, shift = _caffe(request)
+    source, result = given(request, 0).dtype, request.outputs[0].dtype
+    if source == result and (factor, scale, shift) == (1.0, 1.0, 0.0):
+        return with_ufunc(request, np.log, TRANSCENDENTAL)
+
+    def body(x: Array, out: Array) -> None:
+        np.multiply(x, scale, out, casting="unsafe")
+        np.add(out, shift, out)
+        np.log(out, out)
+        np.multiply(out, 1 / factor, out)
+
+    return prepared(request, quiet(widened(body, result, 1), 2), (TRANSCENDENTAL + 3) * elements(request.outputs[0]))
+
+
+def _caffe(request: KernelRequest) -> tuple[float, float, float]:
+    """Return the logarithm of the base, the scale and the shift.
+
+    Raises:
+        InvalidArgument: the base is neither -1 nor a positive number other than 1.
+    """
+    base, scale, shift = (float(request.attributes[name]) for name in ("base", "scale", "shift"))
+    if base != -1.0 and (base <= 0.0 or base == 1.0):
+        raise InvalidArgument(f"operator {request.op_type}: base is {base}; it is -1 for e, or positive and not 1")
+    return 1.0 if base == -1.0 else math.log(base), scale, shift

@@ -1,0 +1,64 @@
+"""Softmax and its logarithm, over one or several axes."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aacl.backends.cpu.kernels._precision import unary
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, given, kernel
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from aacl.abc import Array, Kernel, KernelRequest
+    from aacl.backends.cpu.kernels._registry import Body
+
+__all__ = ()
+
+
+@kernel("SoftmaxV2")
+def _softmax_v2(request: KernelRequest) -> Kernel:
+    return _softmax_over(request, request.attributes["axes"], _softmax)
+
+
+@kernel("Softmax")
+def _softmax_old(request: KernelRequest) -> Kernel:
+    return _softmax_over(request, request.attributes["axis"], _softmax)
+
+
+@kernel("LogSoftmaxV2")
+def _log_softmax_v2(request: KernelRequest) -> Kernel:
+    return _softmax_over(request, request.attributes["axes"], _log_softmax)
+
+
+@kernel("LogSoftmax")
+def _log_softmax_old(request: KernelRequest) -> Kernel:
+    return _softmax_over(request, request.attributes["axis"], _log_softmax)
+
+
+def _softmax_over(request: KernelRequest, axes: tuple[int, ...], body: Body) -> Kernel:
+    """Several axes are normalised jointly."""
+    rank = len(given(request, 0).shape)
+    if not axes or any(not -max(rank, 1) <= axis < max(rank, 1) for axis in axes):
+        raise InvalidArgument(
+            f"operator {request.op_type}: axes {tuple(axes)} do not fit input shape {given(request, 0).shape}"
+        )
+    places = tuple({axis % rank for axis in axes}) if rank else ()
+    return unary(request, functools.partial(body, places), TRANSCENDENTAL + 5)
+
+
+def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
+    if not x.size:
+        return
+    np.subtract(x, x.max(axes, keepdims=True), out)
+    np.exp(out, out)
+    np.divide(out, out.sum(axes, keepdims=True), out)
+
+
+def _log_softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
+    if not x.size:
+        return
+    np.subtract(x, x.max(axes, keepdims=True), out)
+    np.subtract(out, np.log(np.exp(out).sum(axes, keepdims=True)), out)
