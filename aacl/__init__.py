@@ -6,72 +6,172 @@
         a = await stream.to_device(array)
         y = await stream.execute(aacl.ops.Add(a, a))
         print(await stream.to_host(y))
+
+Every name is loaded with its room when it is first used, so that importing the
+package costs next to nothing.
 """
 
 from __future__ import annotations
 
-# what went wrong
-from aacl.errors import Aborted as Aborted
-from aacl.errors import AclError as AclError
-from aacl.errors import AlreadyInitialized as AlreadyInitialized
-from aacl.errors import ClosedResource as ClosedResource
-from aacl.errors import EventNotRecorded as EventNotRecorded
-from aacl.errors import EventReversed as EventReversed
-from aacl.errors import EventTimeout as EventTimeout
-from aacl.errors import InvalidArgument as InvalidArgument
-from aacl.errors import InvalidDevice as InvalidDevice
-from aacl.errors import InvalidFile as InvalidFile
-from aacl.errors import InvalidJson as InvalidJson
-from aacl.errors import InvalidMemoryRange as InvalidMemoryRange
-from aacl.errors import KernelError as KernelError
-from aacl.errors import ModelDataError as ModelDataError
-from aacl.errors import ModelInputMismatch as ModelInputMismatch
-from aacl.errors import ModelOutputMismatch as ModelOutputMismatch
-from aacl.errors import ModelPathError as ModelPathError
-from aacl.errors import ModelRunError as ModelRunError
-from aacl.errors import NotCurrent as NotCurrent
-from aacl.errors import NotInitialized as NotInitialized
-from aacl.errors import NotSupported as NotSupported
-from aacl.errors import OperatorNotFound as OperatorNotFound
-from aacl.errors import OutOfMemory as OutOfMemory
-from aacl.errors import StreamError as StreamError
-from aacl.errors import UnalignedAddress as UnalignedAddress
-from aacl.errors import UnsupportedDataType as UnsupportedDataType
-from aacl.errors import WaitTimeout as WaitTimeout
-from aacl.errors import WouldBlock as WouldBlock
-from aacl.errors import WrongContext as WrongContext
-from aacl.errors import WrongModelContext as WrongModelContext
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-# data types, memory, tensors
-from aacl.dtypes import DataType as DataType
-from aacl.dtypes import Format as Format
-from aacl.memory import Buffer as Buffer
-from aacl.memory import HostBuffer as HostBuffer
-from aacl.memory import MemoryInfo as MemoryInfo
-from aacl.tensors import Tensor as Tensor
-from aacl.tensors import TensorDesc as TensorDesc
+if TYPE_CHECKING:
+    from aacl import blocking as blocking
+    from aacl import dtypes as dtypes
+    from aacl import errors as errors
+    from aacl import memory as memory
+    from aacl import ops as ops
+    from aacl.errors import Aborted as Aborted
+    from aacl.errors import AclError as AclError
+    from aacl.errors import AlreadyInitialized as AlreadyInitialized
+    from aacl.errors import ClosedResource as ClosedResource
+    from aacl.errors import EventNotRecorded as EventNotRecorded
+    from aacl.errors import EventReversed as EventReversed
+    from aacl.errors import EventTimeout as EventTimeout
+    from aacl.errors import InvalidArgument as InvalidArgument
+    from aacl.errors import InvalidDevice as InvalidDevice
+    from aacl.errors import InvalidFile as InvalidFile
+    from aacl.errors import InvalidJson as InvalidJson
+    from aacl.errors import InvalidMemoryRange as InvalidMemoryRange
+    from aacl.errors import KernelError as KernelError
+    from aacl.errors import ModelDataError as ModelDataError
+    from aacl.errors import ModelInputMismatch as ModelInputMismatch
+    from aacl.errors import ModelOutputMismatch as ModelOutputMismatch
+    from aacl.errors import ModelPathError as ModelPathError
+    from aacl.errors import ModelRunError as ModelRunError
+    from aacl.errors import NotCurrent as NotCurrent
+    from aacl.errors import NotInitialized as NotInitialized
+    from aacl.errors import NotSupported as NotSupported
+    from aacl.errors import OperatorNotFound as OperatorNotFound
+    from aacl.errors import OutOfMemory as OutOfMemory
+    from aacl.errors import StreamError as StreamError
+    from aacl.errors import UnalignedAddress as UnalignedAddress
+    from aacl.errors import UnsupportedDataType as UnsupportedDataType
+    from aacl.errors import WaitTimeout as WaitTimeout
+    from aacl.errors import WouldBlock as WouldBlock
+    from aacl.errors import WrongContext as WrongContext
+    from aacl.errors import WrongModelContext as WrongModelContext
+    from aacl.dtypes import DataType as DataType
+    from aacl.dtypes import Format as Format
+    from aacl.memory import Buffer as Buffer
+    from aacl.memory import HostBuffer as HostBuffer
+    from aacl.memory import MemoryInfo as MemoryInfo
+    from aacl.tensors import UNKNOWN_RANK as UNKNOWN_RANK
+    from aacl.tensors import Tensor as Tensor
+    from aacl.tensors import TensorDesc as TensorDesc
+    from aacl.streams import Completion as Completion
+    from aacl.streams import Event as Event
+    from aacl.streams import Stream as Stream
+    from aacl.streams import StreamStatistics as StreamStatistics
+    from aacl.streams import Work as Work
+    from aacl.devices import Context as Context
+    from aacl.devices import Device as Device
+    from aacl.devices import MemoryPool as MemoryPool
+    from aacl.devices import current_context as current_context
+    from aacl.devices import current_device as current_device
+    from aacl.devices import current_stream as current_stream
+    from aacl.devices import device_count as device_count
+    from aacl._factory import empty as empty
+    from aacl._resource import open_resources as open_resources
+    from aacl.ops import Operation as Operation
+    from aacl.models import Model as Model
 
-# streams and devices
-from aacl.streams import Completion as Completion
-from aacl.streams import Event as Event
-from aacl.streams import Stream as Stream
-from aacl.streams import StreamStatistics as StreamStatistics
-from aacl.streams import Work as Work
-from aacl._resource import open_resources as open_resources
-from aacl.devices import Context as Context
-from aacl.devices import Device as Device
-from aacl.devices import MemoryPool as MemoryPool
-from aacl.devices import current_context as current_context
-from aacl.devices import current_device as current_device
-from aacl.devices import current_stream as current_stream
-from aacl.devices import device_count as device_count
-from aacl._factory import empty as empty
+_ROOMS = {
+    # what went wrong
+    "aacl.errors": (
+        "Aborted",
+        "AclError",
+        "AlreadyInitialized",
+        "ClosedResource",
+        "EventNotRecorded",
+        "EventReversed",
+        "EventTimeout",
+        "InvalidArgument",
+        "InvalidDevice",
+        "InvalidFile",
+        "InvalidJson",
+        "InvalidMemoryRange",
+        "KernelError",
+        "ModelDataError",
+        "ModelInputMismatch",
+        "ModelOutputMismatch",
+        "ModelPathError",
+        "ModelRunError",
+        "NotCurrent",
+        "NotInitialized",
+        "NotSupported",
+        "OperatorNotFound",
+        "OutOfMemory",
+        "StreamError",
+        "UnalignedAddress",
+        "UnsupportedDataType",
+        "WaitTimeout",
+        "WouldBlock",
+        "WrongContext",
+        "WrongModelContext",
+    ),
+    # data types
+    "aacl.dtypes": (
+        "DataType",
+        "Format",
+    ),
+    # memory
+    "aacl.memory": (
+        "Buffer",
+        "HostBuffer",
+        "MemoryInfo",
+    ),
+    # tensors
+    "aacl.tensors": (
+        "UNKNOWN_RANK",
+        "Tensor",
+        "TensorDesc",
+    ),
+    # streams
+    "aacl.streams": (
+        "Completion",
+        "Event",
+        "Stream",
+        "StreamStatistics",
+        "Work",
+    ),
+    # devices
+    "aacl.devices": (
+        "Context",
+        "Device",
+        "MemoryPool",
+        "current_context",
+        "current_device",
+        "current_stream",
+        "device_count",
+    ),
+    # new tensors
+    "aacl._factory": ("empty",),
+    # what is open
+    "aacl._resource": ("open_resources",),
+    # operators
+    "aacl.ops": ("Operation",),
+    # models
+    "aacl.models": ("Model",),
+}
+_MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "ops")
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
-# without an event loop
-from aacl import blocking as blocking
-
-# operators
-from aacl import ops as ops
-from aacl.ops import Operation as Operation
+__all__ = tuple(sorted((*_ROOM_OF, *_MODULES)))
 
 __version__ = "0.1.0"
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in _MODULES:
+            return import_module(f"aacl.{name}")
+        room = _ROOM_OF.get(name)
+        if room is None:
+            raise AttributeError(f"module 'aacl' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(room), name)
+        return found
+
+    def __dir__() -> list[str]:
+        return [*__all__, "__version__"]

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from aacl._resource import Resource
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import TracebackType
 
     from aacl._current import Current
 
@@ -42,6 +42,9 @@ class AsyncResource(Resource):
         """Make the resource real; never waits."""
         raise NotImplementedError
 
+    def _check_closable(self) -> None:
+        """Raise if closing here would wait for itself."""
+
     def _settle(self, drop: bool) -> Waitable | None:
         """Begin to end; return what to wait for before the resource can be released."""
 
@@ -63,10 +66,7 @@ class AsyncResource(Resource):
             StreamError: work failed and nobody received its error. Everything is closed all the same.
         """
         errors, cancelled = await _close(self, drop=False)
-        if cancelled is not None:
-            raise cancelled
-        if errors:
-            raise _first(errors)
+        _report(errors, cancelled, None)
 
     async def __aenter__(self) -> Self:
         self._open_once()
@@ -142,7 +142,11 @@ def _shield() -> AbstractContextManager[Any]:
 
 
 def _closable(resource: AsyncResource) -> list[AsyncResource]:
-    return [each for each in resource._descendants() if each._begin_close() and isinstance(each, AsyncResource)]
+    """Return what is to be closed, in order; from here on it takes no work."""
+    descendants = [each for each in resource._descendants() if isinstance(each, AsyncResource)]
+    for each in descendants:
+        each._check_closable()
+    return [each for each in descendants if each._begin_close()]
 
 
 def _report(errors: list[BaseException], cancelled: BaseException | None, error: BaseException | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aacl.devices._current import current_device
@@ -12,6 +11,8 @@ from aacl.tensors._tensor import Tensor
 from aacl.tensors._tensor import empty as _empty
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aacl.devices._device import Device
     from aacl.dtypes import DTypeLike
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import enum
 import threading
 import warnings
-from collections.abc import Callable
 from itertools import count
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from aacl.errors import ClosedResource, InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("Resource", "ResourceState", "open_resources")
 

@@ -9,13 +9,15 @@ on. Everything here may be called from any thread.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
-from aacl.dtypes import DataType, Format
+    import numpy as np
+    import numpy.typing as npt
+
+    from aacl.dtypes import DataType, Format
 
 __all__ = (
     "Array",
@@ -28,7 +30,8 @@ __all__ = (
     "TensorInfo",
 )
 
-Array = npt.NDArray[Any]
+# numpy.typing takes longer to import than the rest of this package: only checkers do.
+Array: TypeAlias = "npt.NDArray[Any]"
 
 
 class TensorInfo(Protocol):
@@ -134,7 +137,7 @@ class DeviceBackend(ABC):
         """
 
     @abstractmethod
-    def load_model(self, graph: bytes) -> ModelEngine:
+    def load_model(self, graph: bytes | memoryview) -> ModelEngine:
         """Make a model ready to run from the graph section of an ``.om`` file.
 
         Raises:

@@ -13,8 +13,6 @@ running event loop they are refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from aacl._closing import AsyncResource, close_blocking
@@ -22,14 +20,17 @@ from aacl.devices._context import Context as _Context
 from aacl.devices._device import Device as _Device
 from aacl.devices._pool import MemoryPool as _MemoryPool
 from aacl.errors import EventTimeout, WaitTimeout
-from aacl.streams._completion import Completion
-from aacl.streams._event import Event
 from aacl.streams._stream import Stream as _Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
     from aacl.abc import Array
     from aacl.dtypes import DTypeLike
     from aacl.memory._buffer import Buffer
+    from aacl.streams._completion import Completion
+    from aacl.streams._event import Event
     from aacl.streams._hosts import Executor
     from aacl.streams._owner import StreamOwner
     from aacl.streams._work import Work

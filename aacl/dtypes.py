@@ -69,8 +69,7 @@ class DataType(enum.IntEnum):
             return _NUMPY[self]
         except KeyError:
             raise UnsupportedDataType(
-                f"data type {self.name} has no NumPy equivalent; use one of "
-                f"{', '.join(known.name for known in _NUMPY)}"
+                f"data type {self.name} has no NumPy equivalent; use one of {', '.join(known.name for known in _NUMPY)}"
             ) from None
 
     @classmethod

@@ -11,7 +11,7 @@ import attrs
 
 from aacl.converter._files import om_path, write_om_file
 from aacl.converter._options import check_options
-from aacl.converter._reports import Unconvertible
+from aacl.converter._reports import InvalidOption, Unconvertible
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ("convert",)
 
+_ARGUMENTS = ("model", "output", "singleop", "input_shape", "out_nodes", "output_type")
 _FRAMEWORKS = {0: "Caffe", 1: "MindSpore", 3: "TensorFlow", 5: "ONNX"}
 
 
@@ -69,6 +70,7 @@ def convert(
         "framework": str(framework), "soc_version": soc_version, "input_format": input_format, **(options or {})
     }  # fmt: skip
     check_options(given)
+    _refuse_arguments(options or {})
     if framework != 5:
         raise Unconvertible(
             "E10055", f"--framework={framework} ({_FRAMEWORKS[framework]}) is not converted; export the model to ONNX"
@@ -78,6 +80,13 @@ def convert(
     package = _package(_load(model), target.stem, request, given)
     write_om_file(target, package)
     return target
+
+
+def _refuse_arguments(options: Mapping[str, str]) -> None:
+    """Refuse options that are arguments of `convert`: they would be recorded, and not acted on."""
+    for name in _ARGUMENTS:
+        if name in options:
+            raise InvalidOption("E10001", f"option {name!r} is an argument of convert; pass {name}=... itself")
 
 
 @attrs.frozen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,25 +38,19 @@ def write_om_file(path: Path, package: ModelPackage | OperatorPackage) -> None:
     from aacl.models._package import package_pieces
 
     pieces = package_pieces(package)
-    scratch = None
+    scratch = path.with_name(f".{path.name[:64]}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:64]}.", delete=False) as file:
-            scratch = file.name
+        with scratch.open("xb") as file:
             file.writelines(pieces)
-        os.chmod(scratch, 0o666 & ~_umask())
         os.replace(scratch, path)
-    except BaseException as error:
-        if scratch is not None:
-            Path(scratch).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OutputNotWritable(
-                "E10001", f"the output {str(path)!r} cannot be written: {error.strerror}"
-            ) from error
-        raise
+    except OSError as error:
+        raise OutputNotWritable("E10001", f"the output {str(path)!r} cannot be written: {error.strerror}") from error
+    finally:
+        _remove(scratch)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _remove(scratch: Path) -> None:
+    """Remove what a failure left; after a success there is nothing."""
+    with contextlib.suppress(OSError):
+        scratch.unlink()

@@ -41,6 +41,8 @@ def fix_inputs(
         Unconvertible: an input is no tensor, or has elements that no device holds.
     """
     inputs = list(model.graph.input)
+    for value in inputs:
+        _check_tensor(value)
     _check_named(shapes, [value.name for value in inputs], constants)
     found = {value.name: fixed_shape(value.name, dims_of(value), shapes.get(value.name)) for value in inputs}
     _check_complete(inputs, found)
@@ -83,9 +85,14 @@ def _check_complete(inputs: list[ValueInfoProto], found: Mapping[str, Dims | Non
         )
 
 
+def _check_tensor(value: ValueInfoProto) -> None:
+    kind = value.type.WhichOneof("value")
+    if kind not in ("tensor_type", None):
+        raise Unconvertible("E10055", f"input {value.name!r} is no tensor but a {kind.removesuffix('_type')}")
+    data_type_of(value.type.tensor_type.elem_type, f"input {value.name!r}")
+
+
 def _fixed(value: ValueInfoProto, shape: Dims, input_format: str) -> TensorSpec:
-    if value.type.WhichOneof("value") not in ("tensor_type", None):
-        raise Unconvertible("E10055", f"input {value.name!r} is no tensor but {value.type.WhichOneof('value')}")
     dtype = data_type_of(value.type.tensor_type.elem_type, f"input {value.name!r}")
     dims = value.type.tensor_type.shape
     del dims.dim[:]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl.converter._dependence import dependent_outputs
 from aacl.converter._reports import ModelUnreadable, Unconvertible
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from aacl.abc import Array
     from aacl.converter._constants import Constant
     from aacl.models._signature import TensorSpec
 
@@ -22,18 +22,12 @@ _SILENT = 4  # ONNX Runtime's severity "fatal": everything else comes as an exce
 OutputFacts = tuple[str, tuple[int, ...]]
 """An output's ONNX Runtime type, such as ``tensor(float)``, and its dims."""
 
-_FILLS: tuple[Callable[[np.random.Generator, tuple[int, ...]], Array], ...] = (
-    lambda _, shape: np.zeros(shape),
-    lambda _, shape: np.ones(shape),
-    lambda random, shape: random.standard_normal(shape),
-)
-
 
 def output_facts(model: ModelProto, constants: dict[str, Constant], inputs: Sequence[TensorSpec]) -> list[OutputFacts]:
     """Load the model and return the type and the dims of each output.
 
-    Dims come from shape inference where it decides them, else from trial runs
-    on different values, which must agree.
+    Dims come from shape inference where it decides them, else from a trial run,
+    once it is clear that they do not depend on values.
 
     Raises:
         Unconvertible: the model uses what ONNX Runtime has no code for, or an output's dims depend on values.
@@ -44,8 +38,20 @@ def output_facts(model: ModelProto, constants: dict[str, Constant], inputs: Sequ
     scalars = _scalar_outputs(model) if any(not node.shape for node in nodes) else set()
     if all(_is_decided(node, scalars) for node in nodes):
         return [(node.type, tuple(node.shape)) for node in nodes]
+    _check_independence(model, [node.name for node in nodes if not _is_decided(node, scalars)])
     shapes = _tried_shapes(session, inputs)
     return [(node.type, shape) for node, shape in zip(nodes, shapes, strict=True)]
+
+
+def _check_independence(model: ModelProto, undecided: list[str]) -> None:
+    """Check that a trial run tells the shapes that inference could not."""
+    dependent = [name for name in dependent_outputs(model) if name in undecided]
+    if dependent:
+        raise Unconvertible(
+            "E10055",
+            f"the shapes of these outputs depend on the values of the inputs, which is not converted yet: "
+            f"{', '.join(map(repr, dependent))}",
+        )
 
 
 def _session(model: ModelProto, constants: dict[str, Constant]) -> Any:
@@ -54,6 +60,8 @@ def _session(model: ModelProto, constants: dict[str, Constant]) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _SILENT
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    # The session is for looking, not for running: constants need not be laid out anew.
+    options.add_session_config_entry("session.disable_prepacking", "1")
     if constants:
         values = [_ort_value(constant) for constant in constants.values()]
         options.add_external_initializers(list(constants), values)
@@ -90,30 +98,26 @@ def _ort_value(constant: Constant) -> Any:
 
 def _translated(error: Exception) -> ModelUnreadable | Unconvertible:
     text = str(error).strip()
-    if type(error).__name__ == "NotImplemented":
+    kind = type(error).__name__
+    if kind == "NotImplemented" or "is not a registered function/op" in text:
         return Unconvertible("E16002", f"the model uses an operator in a form that cannot be run: {text}")
-    return ModelUnreadable("E10041", f"the model is not sound: {text}")
+    if kind in ("InvalidGraph", "InvalidProtobuf") or "invalid model" in text.lower():
+        return ModelUnreadable("E10041", f"the model is not sound: {text}")
+    return Unconvertible("E10055", f"the model cannot be run: {text}")
 
 
 def _tried_shapes(session: Any, inputs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
-    random = np.random.default_rng(0)
-    trials = []
-    for fill in _FILLS:
-        feeds = {spec.name: fill(random, spec.shape).astype(spec.dtype.numpy_dtype) for spec in inputs}
-        trials.append(_run(session, feeds))
-    for index, node in enumerate(session.get_outputs()):
-        if len({trial[index] for trial in trials}) > 1:
-            raise Unconvertible(
-                "E10055",
-                f"the shape of output {node.name!r} depends on the values of the inputs, which is not converted yet",
-            )
-    return trials[0]
+    """Run the model on some values and return the shapes that come out.
 
-
-def _run(session: Any, feeds: dict[str, Array]) -> list[tuple[int, ...]]:
-    try:
-        return [tuple(result.shape) for result in session.run(None, feeds)]
-    except Exception as error:
-        raise Unconvertible(
-            "E10055", f"the shapes of the outputs can neither be inferred nor found by a trial run: {error}"
-        ) from error
+    The shapes do not depend on the values; but a run may refuse some, such as an index that is out of range.
+    """
+    failure: Exception | None = None
+    for fill in (np.zeros, np.ones):
+        feeds = {spec.name: fill(spec.shape, spec.dtype.numpy_dtype) for spec in inputs}
+        try:
+            return [tuple(result.shape) for result in session.run(None, feeds)]
+        except Exception as error:  # as above
+            failure = error
+    raise Unconvertible(
+        "E10055", f"the shapes of the outputs can neither be inferred nor found by a trial run: {failure}"
+    ) from failure

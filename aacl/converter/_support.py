@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ("check_operators", "unsupported_operators")
 
-_OPEN_END = 2**31 - 1
+_WITHOUT_KERNEL = ("Constant",)  # becomes an initializer when the model is loaded
 _NAMES_SHOWN = 5
 
 
@@ -83,6 +83,8 @@ def _is_supported(operator: _Operator) -> bool:
 
 
 def _has_kernel(operator: _Operator, version: int) -> bool:
+    if operator.op_type in _WITHOUT_KERNEL:
+        return True
     spans = _kernels().get((operator.domain, operator.op_type), ())
     return any(first <= version <= last for first, last in spans)
 

@@ -36,7 +36,7 @@ def data_type_of(element: int, what: str) -> DataType:
     kind = "holds strings" if element == _STRING else f"has ONNX element type {element}"
     raise Unconvertible(
         "E10055",
-        f"{what} {kind}, which a device's memory cannot hold",
+        f"{what} {kind}; inputs and outputs hold {', '.join(known.name for known in _BY_DATA_TYPE)}",
         solution="Do that step outside the model, and cut the graph there.",
     )
 

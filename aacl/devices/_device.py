@@ -10,10 +10,10 @@ from aacl.devices import _current, _shared
 from aacl.devices._context import Context
 from aacl.memory._buffer import Buffer, allocate
 from aacl.memory._rules import MALLOC, AllocationRule
-from aacl.memory._space import MemoryInfo
 
 if TYPE_CHECKING:
     from aacl.abc import DeviceProperties
+    from aacl.memory._space import MemoryInfo
 
 __all__ = ("Device",)
 

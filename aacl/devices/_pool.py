@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from aacl._closing import AsyncResource
 from aacl._current import Current
@@ -30,7 +30,7 @@ class MemoryPool(AsyncResource):
     __slots__ = ("_block", "_device", "_rule", "_space", "alignment", "nbytes")
 
     kind = "memory pool"
-    _current: Current[MemoryPool] = Current("memory pool")
+    _current: ClassVar[Current[Any]] = Current("memory pool")
 
     def __init__(self, nbytes: int, *, alignment: int = 64, device: Device | None = None) -> None:
         """Prepare a pool; entering or opening it takes the block.

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import TYPE_CHECKING
 
 from aacl import _runtime
-from aacl.abc import DeviceBackend
 from aacl.memory._space import DeviceMemory
+
+if TYPE_CHECKING:
+    from aacl.abc import DeviceBackend
 
 __all__ = ("SharedDevice", "acquire", "release")
 

@@ -3,6 +3,7 @@
 from aacl.memory._buffer import Buffer as Buffer
 from aacl.memory._buffer import HostBuffer as HostBuffer
 from aacl.memory._buffer import host_memory as host_memory
+from aacl.memory._copy import allocation_at as allocation_at
 from aacl.memory._copy import copy as copy
 from aacl.memory._copy import fill as fill
 from aacl.memory._copy import is_device_address as is_device_address
@@ -24,6 +25,7 @@ __all__ = (
     "Buffer",
     "HostBuffer",
     "MemoryInfo",
+    "allocation_at",
     "copy",
     "fill",
     "host_memory",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -12,15 +11,19 @@ import numpy as np
 from aacl.dtypes import DataType
 from aacl.errors import ClosedResource, InvalidArgument
 from aacl.memory import _host
+from aacl.memory._number import size, whole
 from aacl.memory._rules import HOST, MALLOC, AllocationRule
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aacl.abc import Array
     from aacl.memory._space import DeviceMemory, Lease
 
 __all__ = ("Buffer", "HostBuffer", "host_memory")
 
 _new = object.__new__
+_BYTE = np.dtype(np.uint8)
 
 
 class _Pin(np.ndarray[Any, np.dtype[Any]]):
@@ -86,15 +89,16 @@ class Buffer:
         lease = self.lease("view")
         dims, item = tuple(map(int, shape)), DataType.of(dtype).numpy_dtype
         nbytes = math.prod(dims) * item.itemsize
-        if offset < 0 or nbytes < 0 or offset + nbytes > self.reserved_nbytes:
+        if offset < 0 or any(dim < 0 for dim in dims) or offset + nbytes > self.reserved_nbytes:
             raise InvalidArgument(
                 f"an array of shape {dims} and dtype {item} at byte {offset} takes {nbytes} bytes; "
                 f"{self!r} has {self.reserved_nbytes}"
             )
-        pin = self._space.backend.view(self.address + offset, (nbytes,), np.dtype(np.uint8)).view(_Pin)
+        memory = self._space.backend.view(self.address + offset, (nbytes,), _BYTE).data
+        # NumPy shortens a chain of bases of one type. The pin's base is no array and the pin no plain
+        # one, so every array made from the one returned here keeps the pin.
+        pin = _Pin((nbytes,), _BYTE, memory)
         pin.lease = lease
-        # Asked for on the pin's own memory, a plain array keeps the pin as its base: NumPy
-        # does not collapse a base of another type.
         return np.ndarray(dims, item, pin)
 
     def lease(self, act: str) -> Lease:
@@ -151,7 +155,8 @@ class _HostSpace:
     def view(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return an array on memory that was checked to be mapped."""
         nbytes = math.prod(shape) * dtype.itemsize
-        return np.ndarray(shape, dtype, (ctypes.c_char * nbytes).from_address(address))
+        memory: Any = (ctypes.c_char * nbytes).from_address(address)
+        return np.ndarray(shape, dtype, memory)
 
     def fill(self, address: int, value: int, nbytes: int) -> None:
         """Set bytes as memset does."""
@@ -174,7 +179,9 @@ def host_memory(address: int, nbytes: int) -> Buffer:
 
     Raises:
         InvalidMemoryRange: the memory is not mapped.
+        InvalidArgument: a negative size, or what is no whole number.
     """
+    address, nbytes = whole(address, "an address"), size(nbytes)
     _host.check_mapped(address, nbytes)
     buffer = _new(Buffer)
     lease: Any = _HostLease(address, nbytes)
@@ -202,7 +209,8 @@ class HostBuffer:
             InvalidArgument: ``nbytes`` is not positive.
             MemoryError: the host has no such memory.
         """
-        if nbytes <= 0:
+        nbytes = size(nbytes)
+        if not nbytes:
             raise InvalidArgument(f"cannot allocate {nbytes} bytes of host memory; ask for at least 1")
         raw = np.empty(HOST.reserved(nbytes) + HOST.alignment, np.uint8)
         skip = -raw.ctypes.data % HOST.alignment

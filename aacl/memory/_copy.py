@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import ctypes
-from operator import index
 
 from aacl.errors import InvalidArgument
 from aacl.memory import _host
+from aacl.memory._number import size, whole
 from aacl.memory._space import space_of
 
-__all__ = ("check_span", "copy", "fill", "is_device_address", "read_bytes")
+__all__ = ("allocation_at", "check_span", "copy", "fill", "is_device_address", "read_bytes")
 
 
 def is_device_address(address: int) -> bool:
     """Whether an address lies in the memory of an open device."""
     return space_of(address) is not None
+
+
+def allocation_at(address: int) -> int | None:
+    """Return the first address of the device allocation that holds an address, or None."""
+    space = space_of(address)
+    block = None if space is None else space.find(address)
+    return None if block is None else block.start
 
 
 def check_span(address: int, nbytes: int, act: str) -> None:
@@ -24,6 +31,8 @@ def check_span(address: int, nbytes: int, act: str) -> None:
         InvalidMemoryRange: it is not within one live allocation, or is host memory that is not mapped.
     """
     space = space_of(address)
+    if nbytes < 0:
+        raise InvalidArgument(f"a number of bytes is not negative; {nbytes} was given")
     if space is not None:
         space.check(address, nbytes, act)
     elif nbytes:
@@ -37,13 +46,13 @@ def copy(target: int, source: int, nbytes: int) -> None:
 
     Raises:
         InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped or not writable.
-        InvalidArgument: a negative size.
+        InvalidArgument: a negative size, or what is no whole number.
     """
-    to, of = space_of(target), space_of(source)
-    if nbytes <= 0:
-        if nbytes:
-            raise InvalidArgument(f"cannot copy {nbytes} bytes")
+    if type(target) is not int or type(source) is not int or type(nbytes) is not int or nbytes < 0:
+        target, source, nbytes = whole(target, "an address"), whole(source, "an address"), size(nbytes)
+    if not nbytes:
         return
+    to, of = space_of(target), space_of(source)
     if to is not None:
         to.check(target, nbytes, "write")
         if of is None:
@@ -74,7 +83,11 @@ def fill(address: int, value: int, nbytes: int) -> None:
 
     Raises:
         InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped or not writable.
+        InvalidArgument: a negative size, or what is no whole number.
     """
+    address, value, nbytes = whole(address, "an address"), whole(value, "a byte"), size(nbytes)
+    if not nbytes:
+        return
     space = space_of(address)
     if space is not None:
         space.check(address, nbytes, "fill")
@@ -92,8 +105,10 @@ def read_bytes(address: int, nbytes: int) -> bytes:
 
     Raises:
         InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped.
+        InvalidArgument: a negative size, or what is no whole number.
     """
-    space = space_of(index(address))
+    address, nbytes = whole(address, "an address"), size(nbytes)
+    space = space_of(address)
     if space is not None:
         space.check(address, nbytes, "read")
         return ctypes.string_at(address, nbytes)

@@ -129,11 +129,9 @@ def write(target: int, source: int, nbytes: int) -> None:
         _checked_copy(_writev, "write", source, target, nbytes)
 
 
-def _checked_copy(
-    function: ctypes._NamedFuncPointer | None, act: str, known: int, unknown: int, nbytes: int
-) -> None:
+def _checked_copy(function: ctypes._NamedFuncPointer | None, act: str, known: int, unknown: int, nbytes: int) -> None:
     """Copy ``nbytes`` between a good span and an unknown one, the kernel watching."""
-    if not 0 <= unknown < _ADDRESS_END:
+    if not 0 <= unknown <= unknown + nbytes < _ADDRESS_END:
         raise _unmapped(act, unknown, nbytes, 0)
     spans, done = _spans, 0
     while done < nbytes and function is not None:
@@ -156,7 +154,9 @@ def check_mapped(address: int, nbytes: int, act: str = "use") -> None:
     first = address // mmap.PAGESIZE * mmap.PAGESIZE
     if is_known(address, nbytes):
         return
-    if not mmap.PAGESIZE <= address < _ADDRESS_END or _msync(first, address + nbytes - first, _MS_ASYNC):
+    if not mmap.PAGESIZE <= address <= address + nbytes < _ADDRESS_END or _msync(
+        first, address + nbytes - first, _MS_ASYNC
+    ):
         raise _unmapped(act, address, nbytes, 0)
 
 

@@ -1,11 +1,15 @@
 """Where blocks lie in a device's address range: bookkeeping alone, with no lock and no memory.
 
-The range is carved from the bottom up into slots. `_starts` lists the slots in
-address order; it changes only when a slot is carved, split or merged, so a
-program that allocates the sizes it freed before neither sorts nor searches.
-Which slots are taken is said by `_live` alone: whatever is not in it is free,
-and `_merge` rebuilds the free lists from it. An interrupt between two steps can
-therefore at worst hide a free slot until the next merge.
+The range is carved from the bottom up into slots that tile it. `_starts` lists
+the slots in address order; it changes only when a slot is carved, split or
+merged, so a program that allocates the sizes it freed before neither sorts nor
+searches.
+
+An interrupt (Ctrl-C) may end any step. Therefore only two things are the truth:
+which slots are taken, `_live`, and where slots start, `_starts` below `_top`.
+`_merge` rebuilds everything else from them, slot lengths included: a slot ends
+where the next one starts. What an interrupt leaves half-done is at worst a free
+slot that is not found before the next merge.
 """
 
 from __future__ import annotations
@@ -114,8 +118,8 @@ class ArenaPlanner:
         return block if block is not None and address < block.start + block.reserved else None
 
     def blocks(self) -> list[Block]:
-        """Return the live blocks in address order."""
-        return sorted(self._live.values())
+        """Return the live blocks, in no order."""
+        return list(self._live.values())
 
     def largest_free(self) -> int:
         """Return the longest span that one block could take now, in bytes."""
@@ -146,14 +150,15 @@ class ArenaPlanner:
 
     def _extend(self, slot: int, alignment: int) -> int:
         """Carve a new slot at the top."""
-        start = -(-self._top // alignment) * alignment
+        below = self._top
+        start = -(-below // alignment) * alignment
         if start + slot > self._end:
             return 0
-        if start > self._top:
-            self._add(self._top, start - self._top)
-            self._put(self._top, start - self._top)
+        self._top = start + slot  # first: what is not listed below the top belongs to the slot before it
+        if start > below:
+            self._add(below, start - below)
+            self._put(below, start - below)
         self._add(start, slot)
-        self._top = start + slot
         return start
 
     def _add(self, start: int, slot: int) -> None:
@@ -177,36 +182,35 @@ class ArenaPlanner:
 
     def _split(self, found: int, size: int, start: int, slot: int) -> None:
         if start > found:
+            self._add(start, slot)
             self._slots[found] = start - found
             self._put(found, start - found)
-            self._add(start, slot)
-        self._slots[start] = slot
         rest = found + size - (start + slot)
         if rest:
             self._add(start + slot, rest)
             self._put(start + slot, rest)
+        self._slots[start] = slot
 
     def _merge(self) -> None:
         """Join neighbouring free slots, give the topmost back, and rebuild the free lists."""
         starts: list[int] = []
-        slots: dict[int, int] = {}
-        free: list[int] = []
+        free: set[int] = set()
         previous_free = False
         for start in self._starts:
             is_free = start not in self._live
-            if is_free and previous_free:
-                slots[starts[-1]] += self._slots[start]
-            else:
+            if not (is_free and previous_free):
                 starts.append(start)
-                slots[start] = self._slots[start]
                 if is_free:
-                    free.append(start)
+                    free.add(start)
             previous_free = is_free
+        top = self._top
         if previous_free:
-            self._top = starts.pop()
-            del slots[self._top]
-            free.pop()
-        self._starts, self._slots = starts, slots
+            top = starts.pop()
+            free.discard(top)
+        slots = {start: end - start for start, end in zip(starts, [*starts[1:], top], strict=True)}
+        # No call from here to the last assignment: an interrupt finds the old plan or the new one.
+        self._starts, self._slots, self._top = starts, slots, top
         self._free, self._sizes, self._free_bytes, self._given = {}, [], 0, 0
-        for start in free:
-            self._put(start, slots[start])
+        for start in starts:
+            if start in free:
+                self._put(start, slots[start])

@@ -1,24 +1,30 @@
-"""The memory of one device: the plan of its range, made safe for threads, finalizers and interrupts.
+"""The memory of one device: the plan of its range, made safe for threads and interrupts.
 
-Blocks come from *bins*, one for each size and purpose. A lease that dies puts
-its address back into its bin, where the next allocation of that kind finds it
-without a lock; the plan still counts the block as live. Whoever asks the plan
-(how much is used, which block is at an address, where is room) first empties
-the bins into it.
+A block belongs to whoever holds its lease: a tensor or buffer, a view, a queue
+with work under way. Nothing is told when a holder goes away. The plan and a
+*bin* (the blocks of one size and purpose) keep every lease themselves, and a
+block is unused when nobody else does: its reference count says so. An
+allocation looks at both ends of its bin for such a block; whoever asks the plan
+(how much is used, where is room) first sweeps the unused ones into it.
+
+So there is no finalizer that an interrupt could cut short, and no lock on the
+way: to look at a lease is to hold it, which makes it used for everybody else.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aacl.errors import InvalidArgument, InvalidMemoryRange, OutOfMemory
+from aacl.memory._number import whole
 from aacl.memory._planner import ArenaPlanner, Block
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     from aacl.abc import DeviceBackend
     from aacl.memory._rules import AllocationRule
 
@@ -40,62 +46,60 @@ class MemoryInfo(NamedTuple):
     allocations: int
 
 
+_UNUSED = 4
+"""References to a lease that nobody uses: the plan's, its bin's, the variable of who looks, and the count's own."""
+
+
 class Lease:
     """The right to a block. Whoever still needs the bytes keeps the lease, whatever the program frees.
 
-    The block goes back when the last reference to its lease dies.
+    Attributes:
+        address: of the block; 0 when it is given back.
+        reserved: its bytes.
+        freed: whether the program has given it up.
+        rule: how, and so for what, it was allocated.
+        within: the lease of the block that it is cut from.
     """
 
-    __slots__ = ("_spare", "address", "reserved")
+    __slots__ = ("address", "freed", "reserved", "rule", "within")
 
-    _spare: _Spare
-    address: int
-    reserved: int
-
-    def __del__(self) -> None:
-        # May run inside allocate(), on any thread: append, and nothing else.
-        if self.address:
-            self._spare.append(self.address)
-
-
-class _Spare(deque[int]):
-    """Addresses whose leases died. Every lease holds one, and so holds the block that its own is cut from."""
-
-    within: Lease | None = None
+    def __init__(self, reserved: int, rule: AllocationRule, within: Lease | None) -> None:
+        self.address, self.freed, self.reserved, self.rule, self.within = 0, False, reserved, rule, within
 
 
 class Bin:
     """Blocks of one size for one purpose.
 
     Attributes:
-        spare: addresses of blocks whose leases died.
-        taken: gives a spare address for each step; `IndexError` when there is none.
+        leases: of all its blocks; changed with the memory's lock held, but for turning it round.
     """
 
-    __slots__ = ("memory", "reserved", "rule", "spare", "taken")
+    __slots__ = ("_memory", "_reserved", "_rule", "_within", "leases")
 
     def __init__(self, memory: DeviceMemory, reserved: int, rule: AllocationRule, within: Lease | None) -> None:
-        self.memory, self.reserved, self.rule = memory, reserved, rule
-        self.spare = _Spare()
-        self.spare.within = within
-        self.taken: Iterator[int] = iter(self.spare.pop, 0)
+        self._memory, self._reserved, self._rule, self._within = memory, reserved, rule, within
+        self.leases: deque[Lease] = deque()
 
     def lease(self) -> Lease:
-        """Return the lease of a block.
+        """Return the lease of a block that nobody uses.
 
         Raises:
             OutOfMemory: nothing free is long enough.
         """
-        lease = _new(Lease)
-        lease._spare, lease.reserved, lease.address = self.spare, self.reserved, 0
-        try:
-            # Not `lease.address = pop()`: a call may be followed by an interrupt, which would lose the
-            # block. A loop's step goes straight into the attribute.
-            for lease.address in self.taken:
-                break
-        except IndexError:
-            self.memory._take(lease, self)
-        return lease
+        leases = self.leases
+        if leases:
+            # The block allocated last is the likeliest to be unused, then the one allocated first.
+            lease = leases[-1]
+            if getrefcount(lease) == _UNUSED:
+                lease.freed = False
+                return lease
+            lease = leases[0]
+            if getrefcount(lease) == _UNUSED:
+                lease.freed = False
+                leases.rotate(-1)
+                return lease
+            del lease
+        return self._memory.take(Lease(self._reserved, self._rule, self._within), leases)
 
 
 class Epoch:
@@ -114,7 +118,7 @@ class DeviceMemory:
         plans: what rooms above found out once for this device and keep, by keys of their own.
     """
 
-    __slots__ = ("_bins", "_lock", "_misses", "_pinned", "_planner", "_within", "backend", "base", "epoch",
+    __slots__ = ("_bins", "_lock", "_misses", "_planner", "_within", "backend", "base", "epoch",
                  "has_faults", "index", "plans", "total")  # fmt: skip
 
     def __init__(self, backend: DeviceBackend, index: int, within: Lease | None = None) -> None:
@@ -131,15 +135,15 @@ class DeviceMemory:
         self._planner = ArenaPlanner(self.base, self.total, tight=within is not None)
         self._lock = threading.Lock()
         self._bins: dict[tuple[int, AllocationRule], Bin] = {}
-        self._misses = 0  # allocations that found their bin empty, since the bins were emptied last
-        self._pinned: dict[int, int] = {}
+        self._misses = 0  # allocations that found nothing unused in their bin, since the last sweep
 
     def bin(self, nbytes: int, rule: AllocationRule) -> Bin:
         """Return the bin for allocations of ``nbytes`` by a rule.
 
         Raises:
-            InvalidArgument: ``nbytes`` is not positive.
+            InvalidArgument: ``nbytes`` is not a positive whole number.
         """
+        nbytes = whole(nbytes, "a number of bytes")
         if nbytes <= 0:
             raise InvalidArgument(f"cannot allocate {nbytes} bytes; ask for at least 1")
         reserved = -(-nbytes // rule[2]) * rule[2] + rule[3]
@@ -149,23 +153,20 @@ class DeviceMemory:
         return found
 
     def free(self, lease: Lease) -> None:
-        """End the program's use of a block, which goes back as soon as nobody holds its lease."""
+        """End the program's use of a block, which is unused as soon as nobody holds its lease."""
+        lease.freed = True
         self.epoch = Epoch()
         for hold in holders:
             hold(lease)
-        if sys.getrefcount(lease) > 3:  # more than the caller's variable, ours, and this call's
-            self._pinned[lease.address] = lease.reserved
 
     def find(self, address: int) -> Block | None:
-        """Return the block that holds this address and was not freed, or None."""
+        """Return the block that holds this address and is in use, or None."""
         with self._lock:
             block = self._planner.find(address)
-            if block is not None:
-                spare = self._bins[block.owner].spare
-                if spare:
-                    self._empty(spare)
-                    block = self._planner.find(address)
-        return None if block is None or block.start in self._pinned else block
+            if block is None:
+                return None
+            lease = block.owner
+            return None if lease.freed or getrefcount(lease) <= _UNUSED else block
 
     def check(self, address: int, nbytes: int, act: str) -> Block:
         """Return the block in which ``nbytes`` from ``address`` lie.
@@ -195,56 +196,57 @@ class DeviceMemory:
     def info(self) -> MemoryInfo:
         """Return how the memory is used now."""
         with self._lock:
-            self._empty_all()
+            self._sweep()
             used = self._planner.used
-            return MemoryInfo(
-                self.total - used, self.total, used, sum(self._pinned.values()), self._planner.peak, len(self._planner)
-            )
+            pinned = sum([block.reserved for block in self._planner.blocks() if block.owner.freed])
+            return MemoryInfo(self.total - used, self.total, used, pinned, self._planner.peak, len(self._planner))
 
     def close(self) -> None:
         """Forget the range; views of it stay readable until they die."""
         if self in spaces:
             spaces.remove(self)
 
-    def _take(self, lease: Lease, source: Bin) -> None:
-        """Give a lease a block of the plan's, its bin being empty."""
+    def take(self, lease: Lease, leases: deque[Lease]) -> Lease:
+        """Give a new lease a block of the plan's, and list it in its bin; return it.
+
+        Raises:
+            OutOfMemory: nothing free is long enough.
+        """
         with self._lock:
             self._misses += 1
-            if self._misses > len(self._bins):
-                self._empty_all()
-            if self._take_planned(lease, source):
-                return
-            self._empty_all()
-            if self._take_planned(lease, source):
-                return
-        raise OutOfMemory(self._shortage(source.reserved))
+            # A sweep looks at every block: worth it after about as many allocations that had to come here.
+            if self._misses > len(self._planner) // 2 + 64:
+                self._sweep()
+            if not self._planner.take(lease, lease.reserved, lease.rule.alignment, lease):
+                self._sweep()
+                if not self._planner.take(lease, lease.reserved, lease.rule.alignment, lease):
+                    raise OutOfMemory(self._shortage(lease.reserved))
+            leases.append(lease)
+        return lease
 
-    def _take_planned(self, lease: Lease, source: Bin) -> bool:
-        return self._planner.take(lease, source.reserved, source.rule.alignment, (source.reserved, source.rule))
-
-    def _empty_all(self) -> None:
-        """Give the blocks of all bins back to the plan. Call with the lock held, as `_empty`."""
+    def _sweep(self) -> None:
+        """Give unused blocks back to the plan. Call with the lock held."""
         self._misses = 0
-        for each in list(self._bins.values()):
-            if each.spare:
-                self._empty(each.spare)
-
-    def _empty(self, spare: _Spare) -> None:
-        give, pinned, taken = self._planner.give, self._pinned, iter(spare.popleft, 0)
-        try:
-            for address in taken:  # no call between the step and the plan's own bookkeeping: see Bin.lease
-                if pinned:
-                    pinned.pop(address, None)
-                give(address)
-        except IndexError:
-            pass
+        given = False
+        for block in self._planner.blocks():
+            lease = block.owner
+            # Fewer references than an unused one has: an interrupt kept it from being listed in its bin.
+            if getrefcount(lease) <= _UNUSED:
+                given = True
+                lease.address = 0
+                self._planner.give(block.start)
+        if given:
+            for each in list(self._bins.values()):
+                for lease in list(each.leases):
+                    if not lease.address:
+                        each.leases.remove(lease)
 
     def _shortage(self, nbytes: int) -> str:
-        with self._lock:
-            largest, blocks, used = self._planner.largest_free(), self._planner.blocks(), self._planner.used
+        """Say what fills the memory. Call with the lock held."""
+        used, largest = self._planner.used, self._planner.largest_free()
         owners: Counter[str] = Counter()
-        for block in blocks:
-            owners[block.owner[1].owner] += block.reserved
+        for block in self._planner.blocks():
+            owners[block.owner.rule.owner] += block.reserved
         top = ", ".join(f"{owner} {size}" for owner, size in owners.most_common(3)) or "nothing"
         return (
             f"device {self.index} cannot give {nbytes} bytes: {used} of {self.total} used, "

@@ -6,7 +6,7 @@ Our partition (type ``0x4C434141``) is, little-endian::
 
 JSON: ``kind`` ("model" or "operator"), ``producer``, ``options`` (the atc
 options given), and ``model`` or ``operator`` with the value's own form. The
-graph is a complete ONNX model; it begins at a multiple of 64 bytes.
+graph is a complete ONNX model; it begins at a multiple of 64 bytes of the partition.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ from aacl.ops._catalogue import operator_types as operator_types
 from aacl.ops._catalogue import schema_of as schema_of
 from aacl.ops._operation import Operation as Operation
 from aacl.ops._operator import Operator as Operator
+from aacl.ops._plan import infer as infer
 from aacl.ops._schema import OperatorSchema as OperatorSchema
 
-__all__ = ("Operation", "Operator", "OperatorSchema", "operator_types", "schema_of")
+__all__ = ("Operation", "Operator", "OperatorSchema", "infer", "operator_types", "schema_of")
 
 
 def __getattr__(name: str) -> Operator:

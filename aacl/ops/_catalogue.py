@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +43,8 @@ def _lines() -> dict[str, str]:
 
 
 def _unknown(op_type: str) -> str:
+    import difflib  # only for this text
+
     folded = {name.lower(): name for name in _lines()}
     close = difflib.get_close_matches(op_type.lower(), folded, n=3, cutoff=0.7)
     hint = f"close ones are {', '.join(folded[name] for name in close)}" if close else "operator_types() lists them"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from aacl.tensors._desc import TensorDesc
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aacl.abc import Array
     from aacl.ops._schema import OperatorSchema, Parameter
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.ops._operand import Operand, constants, spread
-from aacl.ops._plan import prepare
+from aacl.ops._plan import infer, prepare
 from aacl.streams._completion import Completion
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
@@ -118,19 +118,10 @@ class Operation(Work[Any]):
         Raises:
             AclError: inputs or attributes do not fit the operator, or each other.
         """
-        from aacl.ops._infer import infer_outputs
-
-        schema = schema_of(self.op_type)
-        descs = self._descs()
-        schema.check_inputs(descs)
-        return infer_outputs(schema, descs, schema.complete(self.attributes))
+        return infer(self.op_type, [None if each is None else each.desc for each in self.inputs], self.attributes)
 
     def reads(self) -> Iterable[Tensor]:
         return [each for each in self.inputs if isinstance(each, Tensor)]
-
-    def writes(self) -> Iterable[Tensor]:
-        result = self._result
-        return result if isinstance(result, tuple) else (result,)
 
     def name(self) -> str:
         return self.op_type
@@ -140,23 +131,6 @@ class Operation(Work[Any]):
             if each is not None and each._fault is not None:
                 return each._fault
         return None
-
-    def produced_by(self, command: Completion[Any]) -> None:
-        result = self._result
-        if type(result) is Tensor:
-            result._producer = command
-        else:
-            super().produced_by(command)
-
-    def succeeded(self) -> None:
-        result = self._result
-        if isinstance(result, Tensor):
-            result._fault = None
-        else:
-            super().succeeded()
-
-    def _descs(self) -> tuple[TensorDesc | None, ...]:
-        return tuple([None if each is None else each.desc for each in self.inputs])
 
     def _check_place(self, tensor: Operand, memory: DeviceMemory) -> None:
         """Check a tensor that is not plainly in fresh memory of this device."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.ops._operation import Operation
-from aacl.ops._schema import OperatorSchema
-from aacl.tensors._tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aacl.ops._schema import OperatorSchema
+    from aacl.tensors._tensor import Tensor
 
 __all__ = ("Operator",)
 

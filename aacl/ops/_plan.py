@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from aacl.abc import KernelRequest
 from aacl.errors import InvalidArgument, NotSupported
 from aacl.ops._catalogue import schema_of
-from aacl.ops._infer import infer_outputs
 from aacl.streams._budget import Cost
 from aacl.tensors._tensor import Maker
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from aacl.memory._space import DeviceMemory
     from aacl.ops._schema import OperatorSchema
     from aacl.tensors._desc import TensorDesc
 
-__all__ = ("Plan", "prepare")
+__all__ = ("Plan", "infer", "prepare")
 
 
 class Plan:
@@ -59,10 +59,36 @@ def prepare(
     return Plan(memory, kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
 
 
+def infer(op_type: str, inputs: Sequence[TensorDesc | None], given: Mapping[str, object]) -> tuple[TensorDesc, ...]:
+    """Return what is known of an operator's outputs from descriptions alone.
+
+    Args:
+        op_type: the operator's name in the catalogue.
+        inputs: in the schema's order, None where an optional input is absent; free dims (-1) and
+            unknown ranks are allowed.
+        given: attributes by name.
+
+    Returns:
+        The outputs' descriptions: -1 for a dim that follows from nothing known, with a range where
+        something is known of it, shape ``(-2,)`` for an unknown rank.
+
+    Raises:
+        OperatorNotFound: there is no such operator.
+        InvalidArgument, UnsupportedDataType: inputs or attributes do not fit.
+    """
+    from aacl.ops._infer import infer_outputs  # many rules, read with the first operation
+
+    schema = schema_of(op_type)
+    schema.check_inputs(inputs)
+    return infer_outputs(schema, inputs, schema.complete(given))
+
+
 def describe(
     schema: OperatorSchema, inputs: tuple[TensorDesc | None, ...], attributes: Mapping[str, Any]
 ) -> tuple[TensorDesc, ...]:
     """Return the descriptions of an operator's outputs, every dim known."""
+    from aacl.ops._infer import infer_outputs
+
     schema.check_inputs(inputs)
     outputs = infer_outputs(schema, inputs, attributes)
     for index, output in enumerate(outputs):

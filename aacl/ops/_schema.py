@@ -6,8 +6,6 @@ catalogue's table; the names of groups of data types are those headers' own.
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +15,8 @@ from aacl.errors import InvalidArgument, UnsupportedDataType
 from aacl.ops._attribute import Attribute
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from aacl.abc import TensorInfo
 
 __all__ = ("Attribute", "OperatorSchema", "Parameter")
@@ -55,15 +55,22 @@ class OperatorSchema:
     outputs: tuple[Parameter, ...]
     attributes: tuple[Attribute, ...]
 
-    def complete(self, given: Mapping[str, object]) -> dict[str, Any]:
+    def complete(self, given: Mapping[str, object], count: int | None = None) -> dict[str, Any]:
         """Return every attribute's value: the given ones checked and converted, defaults for the others.
 
         Lists come back as tuples, ``Type`` attributes as `DataType`.
+
+        Args:
+            given: attributes by name.
+            count: inputs in the flat list, where known: it tells ``N``, the number of tensors of a
+                dynamic input, when that is not given.
 
         Raises:
             InvalidArgument: an attribute is unknown, has the wrong kind of value, or is required and missing.
         """
         known = {attribute.name: attribute for attribute in self.attributes}
+        if count is not None and "N" in known and "N" not in given:
+            given = {**given, "N": sum(parameter.is_dynamic for parameter in self.assign(count))}
         for name in given:
             if name not in known:
                 raise InvalidArgument(self._unknown_attribute(name, tuple(known)))
@@ -172,6 +179,8 @@ class OperatorSchema:
         return attribute.default
 
     def _unknown_attribute(self, name: str, known: tuple[str, ...]) -> str:
+        import difflib  # only for this text
+
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
         return f"operator {self.op_type} has no attribute {name!r}; {hint}it has {', '.join(known) or 'none'}"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from statistics import median_low
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -61,7 +60,7 @@ class Cost:
     def learn(self, elapsed: int) -> None:
         """Take in a measured run; the median, since one preemption must not make short work long."""
         self._samples.append(elapsed)
-        self.estimate = median_low(self._samples)
+        self.estimate = sorted(self._samples)[(len(self._samples) - 1) // 2]
         if len(self._samples) >= _TRUSTED:
             self.charge = self.estimate + _OVERHEAD
 

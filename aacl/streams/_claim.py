@@ -7,7 +7,8 @@ a closed stream. So the hot path needs one check for all of them.
 
 A lock would be the obvious tool, and would be wrong: an asynchronous exception
 (Ctrl-C) that strikes between taking it and the ``try`` leaves it held for ever.
-A token that is lost on the way puts a new one in its place.
+A token that is lost on the way is found again: the queue keeps a reference of
+its own, and when that is the only one, nobody holds the claim.
 """
 
 from __future__ import annotations
@@ -16,9 +17,7 @@ from collections import deque
 
 from aacl.streams._state import DONE, DUE
 
-__all__ = ("Claim", "Token", "new_claim")
-
-Claim = deque["Token"]
+__all__ = ("Claim", "Token")
 
 
 class Token:
@@ -29,10 +28,9 @@ class Token:
         state: the state of commands that this claim's holder completes inline.
     """
 
-    __slots__ = ("_claim", "spent", "state")
+    __slots__ = ("spent", "state")
 
-    def __init__(self, claim: Claim) -> None:
-        self._claim: Claim | None = claim
+    def __init__(self) -> None:
         self.spent = 0
         self.state = DONE
 
@@ -44,18 +42,5 @@ class Token:
         """The event loop had its turn."""
         self.state = DONE
 
-    def retire(self) -> None:
-        """Never come back: the stream is closed."""
-        self._claim = None
 
-    def __del__(self) -> None:
-        claim = self._claim
-        if claim is not None:
-            claim.append(Token(claim))
-
-
-def new_claim() -> Claim:
-    """Return a claim that nobody holds."""
-    claim: Claim = deque()
-    claim.append(Token(claim))
-    return claim
+Claim = deque[Token]

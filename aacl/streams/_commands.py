@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,15 @@ from aacl.errors import Aborted
 from aacl.streams import _hosts
 from aacl.streams._completion import Completion, here
 from aacl.streams._queue import DETACHED, PARKED, CommandQueue
-from aacl.streams._state import DONE, FAILED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aacl.streams._claim import Token
     from aacl.streams._event import Mark
     from aacl.streams._hosts import Executor
 
-__all__ = ("EventWait", "HostCall", "record")
+__all__ = ("Barrier", "EventWait", "HostCall", "Seal", "record")
 
 
 class HostCall:
@@ -27,7 +29,7 @@ class HostCall:
     or wherever the given executor runs it.
     """
 
-    __slots__ = ("_arguments", "_blocks", "_context", "_executor", "_function", "completion")
+    __slots__ = ("_arguments", "_blocks", "_context", "_executor", "_function", "_token", "completion")
 
     completion: Completion[Any]
 
@@ -38,8 +40,16 @@ class HostCall:
         self._executor, self._blocks = executor, blocks
         self._context = copy_context()
 
-    def __call__(self) -> object:
-        (self._executor or _hosts.host_pool).submit(self._run)
+    def __call__(self, token: Token) -> object:
+        self._token = token
+        detached = self.completion._stream._queue.detached
+        if not self._blocks:
+            detached.add(self.completion)
+        try:
+            (self._executor or _hosts.host_pool).submit(self._run)
+        except BaseException:
+            detached.discard(self.completion)
+            raise
         return PARKED if self._blocks else DETACHED
 
     def _run(self) -> None:
@@ -50,18 +60,21 @@ class HostCall:
         except BaseException as error:  # it reaches whoever waits; this thread has nobody to raise to
             queue.fail(completion, error)
         else:
-            completion._finish(DONE, value)
+            completion._succeed(value)
         finally:
             here.stream = previous
-            del self.completion, self._function, self._arguments  # nothing of the program outlives its call
+            token = self._token
+            del self.completion, self._function, self._arguments, self._token  # nothing of it outlives the call
             if self._blocks:
-                queue.resume()
+                queue.resume(token)
+            else:
+                queue.detached.discard(completion)
 
 
 class EventWait:
     """A stream's wait for a mark of another one."""
 
-    __slots__ = ("_mark", "_once", "completion")
+    __slots__ = ("_mark", "_once", "_token", "completion")
 
     completion: Completion[Any]
 
@@ -69,10 +82,11 @@ class EventWait:
         self._mark = mark
         self._once = [True]  # popped by whoever ends the wait: the mark, or abort()
 
-    def __call__(self) -> object:
+    def __call__(self, token: Token) -> object:
         marked = self._mark.completion
         if marked.done():
             return None
+        self._token = token
         self._queue.parked = self
         marked._add_waiter(self._reached)
         return PARKED
@@ -84,13 +98,13 @@ class EventWait:
     def _reached(self, _: Completion[Any]) -> None:
         # A mark that abort() dropped releases its waiters too: they wait for an order, not for a result.
         if self._take():
-            self._end(DONE, None)
+            self._end(None)
 
     def abandon(self, cause: str) -> bool:
         """Fail the wait and let the stream go on; False when it is over already."""
         if not self._take():
             return False
-        self._end(FAILED, Aborted(f"a wait for an event was dropped by {cause}"))
+        self._end(Aborted(f"a wait for an event was dropped by {cause}"))
         return True
 
     def _take(self) -> bool:
@@ -99,13 +113,59 @@ class EventWait:
         except IndexError:
             return False
 
-    def _end(self, state: int, value: Any) -> None:
+    def _end(self, error: Aborted | None) -> None:
         queue = self._queue
         queue.parked = None
-        self.completion._finish(state, value)
-        queue.resume()
+        if error is None:
+            self.completion._succeed(None)
+        else:
+            self.completion._fail(error)
+        token = self._token
+        del self._token
+        queue.resume(token)
 
 
-def record(mark: Mark) -> None:
+class Barrier:
+    """Be over when everything before it is, host calls that the stream did not wait for included."""
+
+    __slots__ = ("_waits_for_detached", "completion")
+
+    completion: Completion[Any]
+
+    def __init__(self, *, detached: bool = True) -> None:
+        self._waits_for_detached = detached
+
+    def __call__(self, token: Token) -> object:  # noqa: ARG002 - every command is called with it
+        pending = list(self.completion._stream._queue.detached) if self._waits_for_detached else []
+        if not pending:
+            return None
+        left, last = [True] * len(pending), [True]  # popped: by each call that ends, and by the last of them
+
+        def over(_: Completion[Any]) -> None:
+            left.pop()
+            if not left and last:
+                with suppress(IndexError):
+                    last.pop()
+                    self.completion._succeed(None)
+
+        for call in pending:
+            call._add_waiter(over)
+        return DETACHED
+
+
+class Seal(Barrier):
+    """The last command of a stream: it keeps the claim for ever."""
+
+    __slots__ = ("_token",)
+
+    def __call__(self, token: Token) -> object:
+        self._token = token
+        self.completion._stream._queue.sealed = True
+        if super().__call__(token) is not DETACHED:
+            self.completion._succeed(None)
+        return PARKED
+
+
+def record(mark: Mark, token: Token | None = None) -> None:  # noqa: ARG001 - every command is called with it
     """Reach a mark."""
     mark.time = perf_counter()

@@ -8,29 +8,28 @@ one with `list.pop`, so each is called exactly once.
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections.abc import Callable, Generator
+from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
-from aacl.errors import WouldBlock
+from aacl.errors import InvalidArgument, WouldBlock
 from aacl.streams import _site
 from aacl.streams._budget import running_loop
 from aacl.streams._state import DONE, DUE, FAILED, NAMES, QUEUED
+from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from collections.abc import Callable, Generator
     from types import CodeType
 
-    from aacl.streams._stream import Stream
+    from aacl.streams._engine import StreamEngine
     from aacl.streams._work import Work
-    from aacl.tensors._tensor import Tensor
 
 __all__ = ("Completion",)
 
 T = TypeVar("T")
-_logger = logging.getLogger("aacl")
 _first_waiter = threading.Lock()
 _new = object.__new__
 
@@ -38,7 +37,7 @@ _new = object.__new__
 class _Here(threading.local):
     """The stream whose host call runs on this thread."""
 
-    stream: Stream | None = None
+    stream: StreamEngine | None = None
 
 
 here = _Here()
@@ -54,17 +53,31 @@ class Completion(Generic[T]):
     ``wait_for`` and ``shield`` take completions. Streams make them.
     """
 
-    __slots__ = ("__weakref__", "_code", "_instruction", "_received", "_run", "_state", "_stream", "_value",
-                 "_waiters", "_work")  # fmt: skip
+    __slots__ = (
+        "__weakref__",
+        "_code",
+        "_error",
+        "_instruction",
+        "_received",
+        "_run",
+        "_state",
+        "_stream",
+        "_suspended",
+        "_value",
+        "_waiters",
+        "_work",
+    )  # fmt: skip
 
-    # A command that ran at once has _state and _value, and _work if it failed; the rest is for the queue.
+    # A command that ran well at once has _state and _value; the rest is for the queue and for failures.
     _state: int
-    _value: Any
+    _value: Any  # the result; of device work it is known from the submission on
+    _error: BaseException
     _work: Work[T] | None
-    _run: Callable[[], object]
+    _run: Callable[..., object]  # device work takes nothing, another command its stream's token
     _waiters: list[Callable[[Completion[T]], None]] | None
-    _received: bool
-    _stream: Stream
+    _received: bool  # whether its error reached somebody
+    _suspended: int  # tasks that wait, and will receive it unless they are cancelled
+    _stream: StreamEngine
     _code: CodeType | None
     _instruction: int
 
@@ -89,7 +102,7 @@ class Completion(Generic[T]):
         self._check_done()
         if self._state == FAILED:
             self._received = True
-            raise self._value
+            raise self._error
         result: T = self._value
         return result
 
@@ -103,8 +116,7 @@ class Completion(Generic[T]):
         if self._state != FAILED:
             return None
         self._received = True
-        error: BaseException = self._value
-        return error
+        return self._error
 
     @property
     def output(self) -> Tensor:
@@ -125,10 +137,8 @@ class Completion(Generic[T]):
         Raises:
             AttributeError: the command makes none.
         """
-        work = getattr(self, "_work", None)
-        value = self._value if work is None or self._state != FAILED else work._result
-        outputs = value if isinstance(value, tuple) else (value,)
-        if not all(hasattr(output, "desc") for output in outputs):
+        outputs = tensors_in(self._value)
+        if not outputs:
             raise AttributeError(f"{self!r} makes no tensors; await it for its result")
         return outputs
 
@@ -173,7 +183,9 @@ class Completion(Generic[T]):
         """Forget a callback; return how often it was registered and not called yet."""
         if self._state >= DONE:
             return 0
-        mine = [waiter for waiter in self._waiters or () if isinstance(waiter, _Callback) and waiter.callback == callback]
+        mine = [
+            waiter for waiter in self._waiters or () if isinstance(waiter, _Callback) and waiter.callback == callback
+        ]
         return sum(self._remove_waiter(waiter) for waiter in mine)
 
     def _check_done(self) -> None:
@@ -190,7 +202,7 @@ class Completion(Generic[T]):
             yield  # a bare yield gives the loop one turn
         if self._state == FAILED:
             self._received = True
-            raise self._value
+            raise self._error
 
     def _suspend(self) -> Generator[Any, None, None]:
         loop = running_loop()
@@ -199,23 +211,21 @@ class Completion(Generic[T]):
         future = loop.create_future()
 
         def wake(_: Completion[T]) -> None:
-            try:
+            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
                 loop.call_soon_threadsafe(_set, future)
-            except RuntimeError:  # the loop was closed: nobody waits any more
-                pass
 
-        self._add_waiter(wake)
+        self._check_waiter()
+        self._suspended += 1
         try:
+            self._add_waiter(wake)
             yield from future.__await__()
-        except BaseException:
-            if not self._remove_waiter(wake) and self._state == FAILED:
-                self._received = False  # woken, and cancelled before it could raise
-            raise
+        finally:
+            self._suspended -= 1
+            self._remove_waiter(wake)
 
     def _block(self, timeout: float | None) -> None:
         """Wait on this thread, an interrupt being let through."""
-        if here.stream is not None and here.stream is self._stream:
-            raise WouldBlock(f"{self!r} comes after the host call that waits for it; it would never be done")
+        self._check_waiter()
         lock = threading.Lock()
         lock.acquire()
 
@@ -224,9 +234,15 @@ class Completion(Generic[T]):
 
         self._add_waiter(wake)
         try:
-            lock.acquire(timeout=-1 if timeout is None else max(timeout, 0))
+            lock.acquire(timeout=-1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX))
         finally:
             self._remove_waiter(wake)
+
+    def _check_waiter(self) -> None:
+        """Raise if waiting here would be for ever; see that somebody is at work on the stream."""
+        if here.stream is not None and here.stream is self._stream:
+            raise WouldBlock(f"{self!r} comes after the host call that waits for it; it would never be done")
+        self._stream._queue.kick()  # an interrupt may have kept its submitter from it
 
     def _add_waiter(self, waiter: Callable[[Completion[T]], None]) -> None:
         if self._state >= DONE:
@@ -246,12 +262,22 @@ class Completion(Generic[T]):
             return False
         return True
 
-    def _finish(self, state: int, value: Any) -> None:
-        """End the command. Only the thread that took it out of the queue calls this."""
+    def _succeed(self, value: Any) -> None:
+        """End the command well. Only the thread that took it out of the queue ends it."""
         self._value = value
-        if state == FAILED:
-            self._received = any(not isinstance(waiter, _Callback) for waiter in self._waiters or ())
-        self._state = state
+        self._state = DONE
+        if self._waiters:
+            self._deliver(self._waiters)
+
+    def _fail(self, error: BaseException) -> None:
+        """End the command badly; its outputs have no contents."""
+        self._error = error
+        for tensor in tensors_in(self._value):
+            tensor.fail(error)
+            if tensor._producer is self:
+                tensor._producer = None
+        self._received = False
+        self._state = FAILED
         if self._waiters:
             self._deliver(self._waiters)
 
@@ -286,8 +312,10 @@ class _Callback:
     def __call__(self, completion: Completion[Any]) -> None:
         try:
             self.callback(completion)
-        except Exception:
-            _logger.exception("a done callback of %r failed", completion)
+        except BaseException:  # nothing of a program's may end the thread that ends its commands
+            import logging
+
+            logging.getLogger("aacl").exception("a done callback of %r failed", completion)
 
 
 class _LoopCallback(_Callback):
@@ -298,10 +326,8 @@ class _LoopCallback(_Callback):
         self._loop, self._context = loop, context
 
     def __call__(self, completion: Completion[Any]) -> None:
-        try:
+        with suppress(RuntimeError):  # the loop was closed: nobody is left to be called
             self._loop.call_soon_threadsafe(self.callback, completion, context=self._context)
-        except RuntimeError:
-            _logger.debug("the loop of a done callback of %r is closed", completion)
 
 
 def _set(future: Any) -> None:
@@ -309,14 +335,46 @@ def _set(future: Any) -> None:
         future.set_result(None)
 
 
-def queued(stream: Stream, run: Callable[[], object], value: Any, work: Work[Any] | None) -> Completion[Any]:
+def queued(stream: StreamEngine, run: Callable[..., object], value: Any, work: Work[Any] | None) -> Completion[Any]:
     """Return a completion for the queue, with the line that submits it."""
     completion: Completion[Any] = _new(Completion)
     completion._state, completion._value, completion._run = QUEUED, value, run
-    completion._work, completion._stream, completion._waiters = work, stream, None
+    completion._work, completion._stream, completion._waiters, completion._suspended = work, stream, None, 0
     frame = _site.caller()
     if frame is None:
         completion._code, completion._instruction = None, 0
     else:
         completion._code, completion._instruction = frame.f_code, frame.f_lasti
     return completion
+
+
+def finished(value: T, state: int = DONE) -> Completion[T]:
+    """Return a completion of a command that is over already."""
+    completion: Completion[T] = _new(Completion)
+    completion._state, completion._value = state, value
+    return completion
+
+
+def tensors_in(result: Any) -> tuple[Tensor, ...]:
+    """Return the tensors that a result consists of; none if it is something else."""
+    if type(result) is Tensor:
+        return (result,)
+    if type(result) is tuple and all(type(each) is Tensor for each in result):
+        return result
+    return ()
+
+
+def as_tensor(thing: Tensor | Completion[Any]) -> Tensor:
+    """Return the tensor itself, or the one that a command makes.
+
+    Raises:
+        InvalidArgument: it is neither.
+    """
+    if isinstance(thing, Tensor):
+        return thing
+    if isinstance(thing, Completion):
+        return thing.output
+    raise InvalidArgument(
+        f"expected a Tensor or the completion of the command that makes it, not {type(thing).__name__}; "
+        "copy host data with stream.to_device(array)"
+    )

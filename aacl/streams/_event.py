@@ -7,12 +7,13 @@ when the wait was submitted.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, final
 
 from aacl.errors import EventNotRecorded, EventReversed
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from aacl.streams._completion import Completion
 
 __all__ = ("Event",)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from itertools import count
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("Executor", "HostPool", "host_pool")
 

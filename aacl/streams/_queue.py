@@ -5,41 +5,51 @@ Rules, each with the race that it closes:
 - Append a command, then try the claim; release the claim, then look at the
   queue again. So a command is never left behind by a holder that just stopped.
 - The claim changes hands with the token alone. "Parked" (the stream waits for
-  an event or a host call) and "closed" are the claim being kept.
+  an event or a host call), "halted" (it stopped at a failure) and "closed" are
+  the token being kept.
 - Whoever takes a command out of the queue ends it: the holder of the claim, or
-  ``drop``. `deque.popleft` decides between them.
-- A command that cannot end at once returns `PARKED`: it took the claim along
-  and calls `resume` when it is over. A stream goes on in a worker, never by a
-  call nested in whoever resumed it.
+  `drop`. `deque.popleft` decides between them.
+- A command that is not device work is called with the token. If it cannot end
+  at once it keeps the token, returns `PARKED`, and calls `resume` when it is
+  over. A stream goes on in a worker, never by a call nested in who resumed it.
+- An interrupt may lose the token between two steps of its holder; whoever
+  waits, or finds the claim taken, looks for a lost one.
 """
 
 from __future__ import annotations
 
+import threading
 from collections import deque
-from collections.abc import Callable
 from functools import partial
+from sys import getrefcount
 from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aacl.errors import Aborted, AclError, KernelError
-from aacl.streams._budget import LONG, STEP, TURN
-from aacl.streams._claim import Claim, Token, new_claim
-from aacl.streams._completion import Completion
-from aacl.streams._state import DONE, FAILED, RUNNING
+from aacl.streams._budget import STEP, TURN
+from aacl.streams._claim import Token
+from aacl.streams._completion import tensors_in
+from aacl.streams._state import DONE, RUNNING
+from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
-    from aacl.streams._stream import Stream
+    from collections.abc import Callable
+
+    from aacl.streams._claim import Claim
+    from aacl.streams._completion import Completion
+    from aacl.streams._engine import StreamEngine
     from aacl.streams._work import Work
 
-__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "is_long", "translated")
+__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "filled", "translated")
 
 PARKED: Any = object()
-"""What a command's run returns when it goes on elsewhere and took the claim along."""
+"""What a command's run returns when it goes on elsewhere and kept the token."""
 
 DETACHED: Any = object()
 """What a command's run returns when it goes on elsewhere while the stream goes on too."""
 
 _SLICE = 10 * TURN  # a worker leaves a long queue to the others after this
+_LOST = 2  # references to a token that nobody holds: the queue's, and the count's own
 _BREATH = 0.00002  # seconds that a worker sleeps to give the GIL away: letting go of it alone wakes nobody
 
 
@@ -56,22 +66,28 @@ class CommandQueue:
     Attributes:
         commands: what is queued; its length is the stream's load.
         claim: where the token lies while nobody runs commands.
-        failures: commands that failed and were not received yet.
+        detached: host calls under way that the stream does not wait for.
+        failures: commands that failed and whose errors were not received yet.
         executed: device work that workers have run.
         halted: the failure after which the stream takes no more, if it stops at failures.
         sealed: whether the claim is kept for ever.
         parked: what the stream waits for and may stop waiting for.
+        on_room: called when a command left the queue.
     """
 
-    __slots__ = ("_start", "_stream", "_token", "claim", "commands", "executed", "failures", "halted", "on_room",
-                 "parked", "sealed", "stops_at_failure")  # fmt: skip
+    __slots__ = ("_kept", "_lock", "_start", "_stream", "_token", "claim", "commands", "detached", "executed",
+                 "failures", "halted", "on_room", "parked", "sealed", "stops_at_failure")  # fmt: skip
 
-    def __init__(
-        self, stream: Stream, start: Callable[[Callable[[], None]], None], *, stops_at_failure: bool = False
-    ) -> None:
-        self._stream, self._start = stream, start
+    _start: Callable[[Callable[[], None]], None]
+
+    def __init__(self, stream: StreamEngine, *, stops_at_failure: bool = False) -> None:
+        self._stream = stream
         self.commands: deque[Completion[Any]] = deque()
-        self.claim: Claim = new_claim()
+        self.detached: set[Completion[Any]] = set()
+        self.claim: Claim = deque()  # nobody can take it until `begin`
+        self._token: Token | None = None
+        self._lock = threading.Lock()
+        self._kept: Claim = deque()  # the token's place while halted
         self.failures: deque[Completion[Any]] = deque()
         self.executed = 0
         self.sealed = False
@@ -79,7 +95,12 @@ class CommandQueue:
         self.halted: BaseException | None = None
         self.parked: Parked | None = None
         self.on_room: Callable[[], None] | None = None
-        self._token: Token | None = None  # while parked or sealed
+
+    def begin(self, start: Callable[[Callable[[], None]], None]) -> None:
+        """Take commands from now on; ``start`` runs a task on a worker."""
+        self._start = start
+        self._token = Token()
+        self.claim.append(self._token)
 
     @property
     def is_idle(self) -> bool:
@@ -92,9 +113,11 @@ class CommandQueue:
         self.kick()
 
     def kick(self) -> None:
-        """Start a worker, if nobody holds the claim."""
-        if not self.claim:
-            return  # cheaper than the exception; whoever holds it looks at the queue after letting go
+        """See that somebody is at work if there is any."""
+        if not self.claim and getrefcount(self._token) <= _LOST:
+            self._find_token()
+        if not self.commands or not self.claim:
+            return  # whoever holds the claim looks at the queue after letting go
         try:
             token = self.claim.pop()
         except IndexError:
@@ -106,10 +129,9 @@ class CommandQueue:
         self.commands.append(command)
         self._start(partial(self._drain, token))
 
-    def resume(self) -> None:
-        """Go on after a command that had parked the stream."""
-        token, self._token = self._token, None
-        if token is None:
+    def resume(self, token: Token) -> None:
+        """Go on after a command that had parked the stream and kept the token."""
+        if self.halted is not None and not self._unhalt(token):
             return
         if self.commands:
             self._start(partial(self._drain, token))
@@ -118,57 +140,74 @@ class CommandQueue:
             if self.commands:
                 self.kick()
 
-    def seal(self, command: Completion[Any]) -> Any:
-        """Run the last command: keep the claim for ever, and end the command."""
-        self.sealed = True
-        if self._token is not None:
-            self._token.retire()
-        command._finish(DONE, None)
-        return PARKED
+    def release(self, token: Token) -> None:
+        """Let go of the claim after a command that ran on its submitter's thread."""
+        if self.halted is not None and not self._unhalt(token):
+            return
+        self.claim.append(token)
+        if self.commands:
+            self.kick()
+
+    def recover(self) -> None:
+        """Take commands again after a failure that halted the stream."""
+        self.halted = None
+        try:
+            token = self._kept.pop()
+        except IndexError:
+            return  # the holder has not come to its halt yet, and will not halt
+        self.resume(token)
 
     def drop(self, cause: str) -> int:
         """Take out everything that has not started and fail it with `Aborted`; return how many commands that were.
 
-        Barriers stay: they wait for what runs, and are not work.
+        Barriers stay: they wait for what runs, and are not work. A parked wait is abandoned last:
+        until then nothing that comes after it can start.
         """
-        dropped: int = self.parked is not None and self.parked.abandon(cause)
-        barriers = []
+        taken: list[Completion[Any]] = []
         while self.commands:
             try:
-                command = self.commands.popleft()
+                taken.append(self.commands.popleft())
             except IndexError:
                 break
+        work = [command for command in taken if command._value is not BARRIER]
+        parked = self.parked
+        dropped = len(work) + (parked is not None and parked.abandon(cause))
+        for command in work:
+            command._fail(Aborted(f"{_named(command)} was dropped by {cause} before it started"))
+        for command in taken:
             if command._value is BARRIER:
-                barriers.append(command)
-                continue
-            dropped += 1
-            self.fail(command, Aborted(f"{_named(command)} was dropped by {cause} before it started"), quiet=True)
-        for command in barriers:
-            self.put(command)
+                self.put(command)
+        if self.on_room is not None:
+            self.on_room()
         return dropped
 
-    def fail(self, command: Completion[Any], error: BaseException, *, quiet: bool = False) -> None:
-        """End a command with an error; unless ``quiet`` it surfaces at the next synchronise if nobody receives it."""
-        if not quiet and not isinstance(error, Aborted):
-            command._note(error)
-        if command._work is not None:
-            command._work.failed(error)
-        if not quiet:
-            self.failures.append(command)
-        command._finish(FAILED, error)
-        if self.stops_at_failure and not quiet and self.halted is None:
+    def fail(self, command: Completion[Any], error: BaseException) -> None:
+        """End a command with an error of its own; it surfaces at the next synchronise if nobody receives it."""
+        command._note(error)
+        if self.stops_at_failure and self.halted is None:
             self.halted = error
+        self.failures.append(command)
+        command._fail(error)
+        if self.halted is error:
             self.drop(f"the failure before it ({error})")
 
-    def halt(self, token: Token) -> None:
-        """Keep the claim after a failure, by its holder."""
-        self._token = token
-
-    def recover(self) -> None:
-        """Take commands again after a failure that halted the stream."""
+    def _unhalt(self, token: Token) -> bool:
+        """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
+        self._kept.append(token)
         if self.halted is not None:
-            self.halted = None
-            self.resume()
+            return False
+        try:
+            self._kept.pop()
+        except IndexError:
+            return False  # `recover` took it
+        return True
+
+    def _find_token(self) -> None:
+        with self._lock:
+            token = self._token
+            # One more reference than in `kick`: this variable.
+            if token is not None and getrefcount(token) <= _LOST + 1:
+                self.claim.append(token)
 
     def _drain(self, token: Token) -> None:
         """Run commands until none is left; on a worker."""
@@ -189,29 +228,23 @@ class CommandQueue:
                 self.on_room()
             work = command._work
             if work is None:
-                self._token = token  # before the run: what parks the stream may be over at once
-                if self._run_other(command):
+                if self._run_other(command, token):
                     return
-                self._token = None
-                continue
-            spent += work._cost.charge
-            if spent <= STEP:
-                self._run_work(command, work)
             else:
-                spent = 0
-                self._run_measured(command, work)
-                elapsed = perf_counter_ns() - began
-                if elapsed > TURN:
-                    if elapsed > _SLICE and commands:
+                spent += work._cost.charge
+                if spent <= STEP:
+                    self._run_work(command, work)
+                else:
+                    spent = 0
+                    self._run_measured(command, work)
+                    elapsed = perf_counter_ns() - began
+                    if elapsed > _SLICE and commands and self.halted is None:
                         self._start(partial(self._drain, token))
                         return
-                    sleep(_BREATH)
-            if self.halted is not None:
-                self._token = token
+                    if elapsed > TURN:
+                        sleep(_BREATH)
+            if self.halted is not None and not self._unhalt(token):
                 return
-
-    def _halted(self) -> bool:
-        return self.halted is not None
 
     def _run_measured(self, command: Completion[Any], work: Work[Any]) -> None:
         began = perf_counter_ns()
@@ -227,31 +260,32 @@ class CommandQueue:
         try:
             fault = work.fault() if has_faults else None
             if fault is not None:
-                self.fail(command, fault, quiet=True)
+                command._fail(fault)  # the cause surfaces where it arose
                 return
             command._run()
         except BaseException as error:  # a worker has nobody to raise to
             self.fail(command, translated(error, work))
             return
-        if has_faults:
-            work.succeeded()
-        command._state = DONE  # its value stands there since the submission
+        result = command._value  # it stands there since the submission
+        if type(result) is Tensor and not has_faults:
+            result._producer = None  # it would keep the tensor in a cycle
+        else:
+            filled(result)
+        command._state = DONE
         if command._waiters:
             command._deliver(command._waiters)
 
-    def _run_other(self, command: Completion[Any]) -> bool:
-        """Run a host call, a mark, a wait or a barrier; True when it took the claim along."""
+    def _run_other(self, command: Completion[Any], token: Token) -> bool:
+        """Run a host call, a mark, a wait or a barrier; True when it kept the token."""
         command._state = RUNNING
         try:
-            value = command._run()
+            value = command._run(token)
         except BaseException as error:
             self.fail(command, error)
-            return self._halted()
-        if value is PARKED:
-            return True
-        if value is not DETACHED:
-            command._finish(DONE, value)
-        return self._halted()
+            return False
+        if value is not DETACHED and value is not PARKED:
+            command._succeed(value)
+        return value is PARKED
 
 
 class _Barrier:
@@ -264,9 +298,10 @@ class _Barrier:
 BARRIER: Any = _Barrier()
 
 
-def is_long(work: Work[Any]) -> bool:
-    """Whether work is too long for the thread that submits it."""
-    return work._cost.estimate > LONG
+def filled(result: Any) -> None:
+    """Mark the tensors of a result as having contents again, made by nobody who is still at work."""
+    for tensor in tensors_in(result):
+        tensor._fault = tensor._producer = None
 
 
 def translated(error: BaseException, work: Work[Any]) -> BaseException:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
-from pathlib import Path
+from os.path import dirname, sep
 from types import CodeType, FrameType
 
 __all__ = ("Site", "caller", "describe")
 
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = dirname(dirname(__file__)) + sep
 
 Site = tuple[CodeType, int]
 
@@ -24,6 +23,8 @@ def caller() -> FrameType | None:
 
 def describe(code: CodeType, instruction: int) -> str:
     """Return ``file:line`` and the source line of an instruction (``f_lasti``) of a code object."""
+    import linecache
+
     line = code.co_firstlineno
     for start, end, number in code.co_lines():
         if start <= instruction < end and number is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,16 @@ import numpy as np
 
 from aacl.errors import InvalidArgument, InvalidMemoryRange
 from aacl.memory import _host
-from aacl.memory._buffer import Buffer
 from aacl.memory._copy import check_span, is_device_address
+from aacl.memory._number import size, whole
 from aacl.streams._budget import Cost
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
+from aacl.memory._buffer import Buffer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from aacl.abc import Array
     from aacl.memory._space import DeviceMemory
 
@@ -37,7 +39,7 @@ def copy_cost(nbytes: int) -> Cost:
 class _Transfer(Work[Any]):
     """What the kinds have in common: they are bound when made, and used once."""
 
-    __slots__ = ("_reads", "_writes")
+    __slots__ = ("_reads",)
 
     def __init__(
         self,
@@ -45,11 +47,10 @@ class _Transfer(Work[Any]):
         result: Any,
         nbytes: int,
         reads: tuple[Tensor, ...] = (),
-        writes: tuple[Tensor, ...] = (),
     ) -> None:
         super().__init__()
         self._run, self._result, self._cost = run, result, copy_cost(nbytes)
-        self._reads, self._writes = reads, writes
+        self._reads = reads
 
     def bind(self, memory: DeviceMemory) -> None:
         """Nothing is left to check but the contents of what is read."""
@@ -57,9 +58,6 @@ class _Transfer(Work[Any]):
 
     def reads(self) -> Iterable[Tensor]:
         return self._reads
-
-    def writes(self) -> Iterable[Tensor]:
-        return self._writes
 
     def name(self) -> str:
         return type(self).__name__.lower()
@@ -74,7 +72,7 @@ class Write(_Transfer):
     def of(cls, tensor: Tensor, array: Array) -> Write:
         """Return the copy of ``array``, which has the tensor's shape and dtype, into it."""
         tensor.lease()
-        return cls(partial(np.copyto, tensor._array, array), tensor, tensor.nbytes, (), (tensor,))
+        return cls(partial(np.copyto, tensor._array, array), tensor, tensor.nbytes)
 
 
 class Read(_Transfer):
@@ -116,15 +114,14 @@ class Copy(_Transfer):
             InvalidMemoryRange: the target, or the source, has fewer bytes.
         """
         to, of = _span(target), _span(source)
-        count = of[1] if nbytes is None else nbytes
+        count = of[1] if nbytes is None else size(nbytes)
         if not 0 <= count <= min(to[1], of[1]):
             raise InvalidMemoryRange(
                 f"cannot copy {count} bytes from {source!r} ({of[1]} bytes) to {target!r} ({to[1]} bytes)"
             )
         run = partial(_host.move, to[0], of[0], count)
         reads = (source,) if isinstance(source, Tensor) else ()
-        writes = (target,) if isinstance(target, Tensor) else ()
-        return cls(run, target, count, reads, writes)
+        return cls(run, target, count, reads)
 
 
 class CopyMemory(_Transfer):
@@ -139,6 +136,8 @@ class CopyMemory(_Transfer):
         Raises:
             InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped.
         """
+        target, source = whole(target, "an address"), whole(source, "an address")
+        nbytes = size(nbytes)
         check_span(target, nbytes, "write")
         check_span(source, nbytes, "read")
         return cls(partial(_copy_unfreed, target, source, nbytes), None, nbytes)
@@ -154,8 +153,7 @@ class Fill(_Transfer):
         """Return the fill of all bytes with the low byte of ``value``."""
         address, nbytes = _span(target)
         backend = (target.buffer if isinstance(target, Tensor) else target)._space.backend
-        writes = (target,) if isinstance(target, Tensor) else ()
-        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes, (), writes)
+        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes)
 
 
 def _copy_unfreed(target: int, source: int, nbytes: int) -> None:
@@ -170,6 +168,8 @@ def _copy_unfreed(target: int, source: int, nbytes: int) -> None:
 
 
 def _span(thing: Tensor | Buffer) -> tuple[int, int]:
+    if not isinstance(thing, (Tensor, Buffer)):
+        raise InvalidArgument(f"expected a Tensor or a Buffer of device memory, not {type(thing).__name__}")
     if isinstance(thing, Tensor):
         thing.lease()
     else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from aacl.memory._space import DeviceMemory
     from aacl.streams._budget import Cost
     from aacl.streams._completion import Completion
@@ -30,7 +31,8 @@ class Work(Generic[T_co]):
     """The memory epoch that the binding is good for."""
     _run: Callable[[], object]
     _result: Any
-    """What awaiting the completion gives, fixed at binding; a tensor's bytes come with the run."""
+    """What awaiting the completion gives, fixed at binding. Where it is a tensor, or a tuple of
+    tensors, these are what the work writes; their contents come with the run."""
     _cost: Cost
 
     def __init__(self) -> None:
@@ -48,9 +50,12 @@ class Work(Generic[T_co]):
         """Return the tensors whose contents the work needs."""
         return ()
 
-    def writes(self) -> Iterable[Tensor]:
-        """Return the tensors whose contents the work makes."""
-        return ()
+    def submitted(self, command: Completion[T_co]) -> None:
+        """Take notice of a command that puts the work into a queue: its outputs learn who makes them."""
+        result = self._result
+        for tensor in result if type(result) is tuple else (result,):
+            if hasattr(tensor, "_producer"):
+                tensor._producer = command
 
     def name(self) -> str:
         """Return what the work is called in errors and reprs."""
@@ -62,18 +67,3 @@ class Work(Generic[T_co]):
             if tensor._fault is not None:
                 return tensor._fault
         return None
-
-    def produced_by(self, command: Completion[T_co]) -> None:
-        """Let the outputs know the queued command that will make their contents."""
-        for tensor in self.writes():
-            tensor._producer = command
-
-    def succeeded(self) -> None:
-        """Mark the outputs as good again."""
-        for tensor in self.writes():
-            tensor._fault = None
-
-    def failed(self, error: BaseException) -> None:
-        """Mark the outputs as having no contents."""
-        for tensor in self.writes():
-            tensor.fail(error)

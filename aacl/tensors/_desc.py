@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
-
-import numpy as np
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+
     from aacl.abc import Array
 
 __all__ = ("UNKNOWN_RANK", "TensorDesc")

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from aacl.dtypes import DataType, Format
 from aacl.errors import ClosedResource, InvalidArgument, WouldBlock
 from aacl.memory._buffer import Buffer, wrap
 from aacl.memory._rules import TENSOR
-from aacl.tensors._desc import TensorDesc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from aacl.abc import Array
+    from aacl.dtypes import DataType, Format
     from aacl.memory._space import DeviceMemory, Lease
+    from aacl.tensors._desc import TensorDesc
 
 __all__ = ("Tensor",)
 
@@ -174,7 +175,7 @@ class Tensor:
         return (1, 0)  # kDLCPU: the software device's memory is the host's
 
     def __buffer__(self, flags: int) -> memoryview:
-        return memoryview(self.view())
+        return memoryview(self.view())  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         if not self.desc.shape:

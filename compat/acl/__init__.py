@@ -1,5 +1,105 @@
-"""The drop-in for pyACL: blocking, handle-style calls on the runtime of aacl."""
+"""The drop-in for pyACL: blocking, handle-style calls on the runtime of aacl.
+
+Names, argument order and return values are those of the public pyACL
+reference. Arguments go by position. A wrong number or type of arguments raises
+`TypeError`; everything that goes wrong at run time is a code, and
+``acl.get_recent_err_msg()`` tells in words what it was.
+"""
 
 from __future__ import annotations
 
-__all__ = ()
+from acl import himpi as himpi
+from acl import mdl as mdl
+from acl import media as media
+from acl import op as op
+from acl import rt as rt
+from acl import util as util
+from acl._data_buffers import create_data_buffer as create_data_buffer
+from acl._data_buffers import destroy_data_buffer as destroy_data_buffer
+from acl._data_buffers import get_data_buffer_addr as get_data_buffer_addr
+from acl._data_buffers import get_data_buffer_size as get_data_buffer_size
+from acl._data_buffers import get_data_buffer_size_v2 as get_data_buffer_size_v2
+from acl._data_buffers import update_data_buffer as update_data_buffer
+from acl._setup import app_log as app_log
+from acl._setup import finalize as finalize
+from acl._setup import finalize_reference as finalize_reference
+from acl._setup import float16_to_float as float16_to_float
+from acl._setup import float_to_float16 as float_to_float16
+from acl._setup import get_device_capability as get_device_capability
+from acl._setup import get_recent_err_msg as get_recent_err_msg
+from acl._setup import get_soc_name as get_soc_name
+from acl._setup import get_version as get_version
+from acl._setup import init as init
+from acl._tensor_descs import create_tensor_desc as create_tensor_desc
+from acl._tensor_descs import data_type_size as data_type_size
+from acl._tensor_descs import destroy_tensor_desc as destroy_tensor_desc
+from acl._tensor_descs import get_tensor_desc_dim as get_tensor_desc_dim
+from acl._tensor_descs import get_tensor_desc_dim_range as get_tensor_desc_dim_range
+from acl._tensor_descs import get_tensor_desc_dim_v2 as get_tensor_desc_dim_v2
+from acl._tensor_descs import get_tensor_desc_element_count as get_tensor_desc_element_count
+from acl._tensor_descs import get_tensor_desc_format as get_tensor_desc_format
+from acl._tensor_descs import get_tensor_desc_name as get_tensor_desc_name
+from acl._tensor_descs import get_tensor_desc_num_dims as get_tensor_desc_num_dims
+from acl._tensor_descs import get_tensor_desc_size as get_tensor_desc_size
+from acl._tensor_descs import get_tensor_desc_type as get_tensor_desc_type
+from acl._tensor_descs import set_tensor_const as set_tensor_const
+from acl._tensor_descs import set_tensor_desc_name as set_tensor_desc_name
+from acl._tensor_descs import set_tensor_format as set_tensor_format
+from acl._tensor_descs import set_tensor_origin_format as set_tensor_origin_format
+from acl._tensor_descs import set_tensor_origin_shape as set_tensor_origin_shape
+from acl._tensor_descs import set_tensor_place_ment as set_tensor_place_ment
+from acl._tensor_descs import set_tensor_shape as set_tensor_shape
+from acl._tensor_descs import set_tensor_shape_range as set_tensor_shape_range
+from acl._tensor_descs import set_tensor_storage_format as set_tensor_storage_format
+from acl._tensor_descs import set_tensor_storage_shape as set_tensor_storage_shape
+
+__all__ = (
+    "app_log",
+    "create_data_buffer",
+    "create_tensor_desc",
+    "data_type_size",
+    "destroy_data_buffer",
+    "destroy_tensor_desc",
+    "finalize",
+    "finalize_reference",
+    "float16_to_float",
+    "float_to_float16",
+    "get_data_buffer_addr",
+    "get_data_buffer_size",
+    "get_data_buffer_size_v2",
+    "get_device_capability",
+    "get_recent_err_msg",
+    "get_soc_name",
+    "get_tensor_desc_dim",
+    "get_tensor_desc_dim_range",
+    "get_tensor_desc_dim_v2",
+    "get_tensor_desc_element_count",
+    "get_tensor_desc_format",
+    "get_tensor_desc_name",
+    "get_tensor_desc_num_dims",
+    "get_tensor_desc_size",
+    "get_tensor_desc_type",
+    "get_version",
+    "himpi",
+    "init",
+    "mdl",
+    "media",
+    "op",
+    "rt",
+    "set_tensor_const",
+    "set_tensor_desc_name",
+    "set_tensor_format",
+    "set_tensor_origin_format",
+    "set_tensor_origin_shape",
+    "set_tensor_place_ment",
+    "set_tensor_shape",
+    "set_tensor_shape_range",
+    "set_tensor_storage_format",
+    "set_tensor_storage_shape",
+    "update_data_buffer",
+    "util",
+)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,32 @@ def save(tmp_path: Path) -> Save:
         return path
 
     return save_graph
+
+
+@pytest.fixture
+def conv_net(save: Save) -> Save:
+    """Return a function that saves image [n, 3, h, w_] -> Conv, Relu, GlobalAveragePool, Flatten -> score [n, 8]."""
+    weight = np.random.default_rng(3).standard_normal((8, 3, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["image", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["score"]),
+    ]
+    image, score = ("image", TensorProto.FLOAT, ["n", 3, "h", "w_"]), ("score", TensorProto.FLOAT, ["n", 8])
+    return partial(save, nodes, [image], [score], {"w": weight})
+
+
+@pytest.fixture
+def two_inputs(save: Save) -> Path:
+    """Return the path of a [n, 4] -> p, b [m, 2] -> q, with the constant w [4]."""
+    nodes = [helper.make_node("Mul", ["a", "w"], ["p"]), helper.make_node("Neg", ["b"], ["q"])]
+    return save(
+        nodes,
+        [("a", TensorProto.FLOAT, ["n", 4]), ("b", TensorProto.FLOAT, ["m", 2])],
+        [("p", TensorProto.FLOAT, ["n", 4]), ("q", TensorProto.FLOAT, ["m", 2])],
+        {"w": np.ones(4, np.float32)},
+    )
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from aacl.dtypes import DataType, Format
 from aacl.errors import AclError, InvalidArgument, NotSupported, UnsupportedDataType
 from aacl.ops._catalogue import operator_types, schema_of
-from aacl.ops._desc import UNKNOWN_RANK, TensorDesc
 from aacl.ops._infer import infer_outputs, inferable_types
+from aacl.tensors._desc import UNKNOWN_RANK, TensorDesc
 
 _FREE = -1
 
@@ -389,4 +389,4 @@ def _unknown_input(data: st.DataObject, dtypes: list[DataType]) -> TensorDesc:
 
 def _sample(kind: str) -> object:
     samples: dict[str, object] = {"Int": 1, "Float": 1.0, "Bool": True, "String": "constant", "Type": "float32"}
-    return samples[kind] if kind in samples else [[0, 0]] if kind == "ListListInt" else [0]
+    return samples.get(kind, [[0, 0]] if kind == "ListListInt" else [0])

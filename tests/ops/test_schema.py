@@ -10,20 +10,17 @@ from hypothesis import strategies as st
 
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument, UnsupportedDataType
-from aacl.ops._desc import TensorDesc
 from aacl.ops._prototype import parse_prototype
 from aacl.ops._schema import OperatorSchema
+from aacl.tensors._desc import TensorDesc
 
-_LINE = "\t".join(
-    (
-        "Demo",
-        "x:0:0:FLOAT,RealNumberType;parts:0:1:ALL;bias:1:0:INT32",
-        "y:0:0:FLOAT;rest:0:1:ALL",
-        'axis:Int=-1;scale:Float=0.5;keep:Bool=true;mode:String="fast";dtype:Type=DT_INT64;'
-        "sizes:ListInt={1,2};pads:ListListInt={{},{}};names:ListString={}",
-        "dst_type:Int;rates:ListFloat",
-    )
+_INPUTS = "x:0:0:FLOAT,RealNumberType;parts:0:1:ALL;bias:1:0:INT32"
+_OUTPUTS = "y:0:0:FLOAT;rest:0:1:ALL"
+_OPTIONAL = (
+    'axis:Int=-1;scale:Float=0.5;keep:Bool=true;mode:String="fast";dtype:Type=DT_INT64;'
+    "sizes:ListInt={1,2};pads:ListListInt={{},{}};names:ListString={}"
 )
+_LINE = f"Demo\t{_INPUTS}\t{_OUTPUTS}\t{_OPTIONAL}\tdst_type:Int;rates:ListFloat"
 
 
 def _demo() -> OperatorSchema:
@@ -117,6 +114,16 @@ def test_wrong_kinds_of_value_are_refused(name: str, value: object) -> None:
     text = str(caught.value)
     assert f"operator Demo: attribute {name} was given {value!r}" in text
     assert "it takes" in text
+
+
+def test_the_number_of_tensors_follows_from_the_inputs() -> None:
+    """``N`` need not be given where the inputs are known; a given one is kept."""
+    schema = parse_prototype("AddN\tx:0:1:FLOAT\ty:0:0:FLOAT\t\tN:Int")
+
+    assert schema.complete({}, 3) == {"N": 3}
+    assert schema.complete({"N": 2}, 3) == {"N": 2}
+    with pytest.raises(InvalidArgument, match="needs attribute N"):
+        schema.complete({})
 
 
 def test_unknown_attribute_is_refused() -> None:

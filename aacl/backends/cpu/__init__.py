@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aacl.backends.cpu._settings import device_count
 from aacl.backends.cpu._device import CpuDevice
+from aacl.backends.cpu._settings import device_count
 
 __all__ = ("backend",)
 

@@ -63,7 +63,7 @@ class CpuDevice(DeviceBackend):
 
         return find(request)
 
-    def load_model(self, graph: bytes) -> ModelEngine:
+    def load_model(self, graph: bytes | memoryview) -> ModelEngine:
         """Load a graph into ONNX Runtime."""
         from aacl.backends.cpu.models import load_model
 

@@ -3,51 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("Workers",)
 
 
 class Workers:
-    """One thread a core, started with the first task."""
+    """One thread a core. They start with the device: a task never finds that its thread is still to be made."""
 
     def __init__(self, device: int, count: int) -> None:
-        self._device, self._count = device, count
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._waiting = 0
+        self._count = count
+        for number in range(count):
+            threading.Thread(target=self._work, name=f"aacl-device{device}-{number}", daemon=True).start()
 
     def start(self, task: Callable[[], None]) -> None:
         """Run a task that never raises on one of the threads."""
-        # Put first: an interrupt on the way out then leaves a task that the next one's thread finds.
         self._tasks.put(task)
-        if len(self._threads) < self._count:
-            self._grow()
 
     def close(self) -> None:
         """End the threads once what was put before is done."""
-        with self._lock:
-            for _ in self._threads:
-                self._tasks.put(None)
-            self._count = 0
-
-    def _grow(self) -> None:
-        with self._lock:
-            number = len(self._threads)
-            if number >= self._count or self._waiting > self._tasks.qsize():
-                return
-            thread = threading.Thread(target=self._work, name=f"aacl-device{self._device}-{number}", daemon=True)
-            self._threads.append(thread)
-        thread.start()
+        for _ in range(self._count):
+            self._tasks.put(None)
 
     def _work(self) -> None:
-        while True:
-            self._waiting += 1
-            task = self._tasks.get()
-            self._waiting -= 1
-            if task is None:
-                return
+        while (task := self._tasks.get()) is not None:
             task()
             del task  # nothing of a task outlives it in a waiting thread

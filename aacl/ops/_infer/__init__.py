@@ -7,7 +7,6 @@ framework's operator, that operator's public documentation. One file a family;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from aacl.ops._infer import (
@@ -24,8 +23,10 @@ from aacl.ops._infer import (
 from aacl.ops._infer._rules import RULES, apply
 
 if TYPE_CHECKING:
-    from aacl.ops._desc import TensorDesc
+    from collections.abc import Mapping, Sequence
+
     from aacl.ops._schema import OperatorSchema
+    from aacl.tensors._desc import TensorDesc
 
 __all__ = ("infer_outputs", "inferable_types")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._dims import Shape, broadcast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aacl.ops._infer._rules import Call
 
 __all__ = ("broadcast_inputs", "equal_shapes", "require_equal_dtypes")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
 from aacl.ops._infer._dims import FREE, Shape, fixed
 from aacl.ops._infer._rules import Call, Output, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from aacl.ops._desc import UNKNOWN_RANK
+from aacl.tensors._desc import UNKNOWN_RANK
 
 if TYPE_CHECKING:
-    from aacl.ops._desc import TensorDesc
+    from collections.abc import Iterable
+
+    from aacl.tensors._desc import TensorDesc
 
 __all__ = ("FREE", "Dim", "Shape", "bounds", "broadcast", "fixed", "product", "shape_of", "shown", "written")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
 from aacl.ops._infer._rules import Call, Output, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Shape, fixed
 from aacl.ops._infer._rules import Call, Output, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ()
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from aacl.ops._infer._dims import FREE, Dim, Shape, broadcast, fixed, product
 from aacl.ops._infer._rules import Call, Output, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ()
 

@@ -6,7 +6,6 @@ types; a further operator is one more name in the decorator of its family's rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -14,10 +13,12 @@ import attrs
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import InvalidArgument, NotSupported
-from aacl.ops._desc import UNKNOWN_RANK, TensorDesc
 from aacl.ops._infer._dims import Shape, bounds, shape_of, shown, written
+from aacl.tensors._desc import UNKNOWN_RANK, TensorDesc
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from aacl.ops._schema import OperatorSchema
 
 __all__ = ("RULES", "Call", "Output", "Rule", "apply", "rule")

@@ -319,3 +319,17 @@ def test_bound_calls_run_in_parallel() -> None:
 
     checks: list[npt.NDArray[np.bool_]] = [y == x + 1 for x, y in pairs]
     assert all(check.all() for check in checks)
+
+
+def test_constant_of_a_wrong_size_is_refused() -> None:
+    """A large constant with fewer bytes than its dims say is refused; nothing is read past its end."""
+    short = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[64, 64], raw_data=bytes(2048))
+    data = model_bytes(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [("x", TensorProto.FLOAT, [2, 64])],
+        [("y", TensorProto.FLOAT, [2, 64])],
+        [short],
+    )
+
+    with pytest.raises(ModelDataError):
+        load_model(data)

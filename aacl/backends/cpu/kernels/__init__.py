@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 from typing import TYPE_CHECKING
@@ -46,7 +45,9 @@ def find(request: KernelRequest) -> Kernel:
     """
     preparation = _preparations().get(request.op_type)
     if preparation is None:
-        close = difflib.get_close_matches(request.op_type, _preparations(), n=3)
+        import difflib  # only for this text
+
+        close = difflib.get_close_matches(request.op_type, _preparations(), n=3, cutoff=0.75)
         hint = f"; it has {', '.join(close)}" if close else ""
         raise OperatorNotFound(f"the cpu device has no kernel for operator {request.op_type}{hint}")
     for info in (*request.inputs, *request.outputs):

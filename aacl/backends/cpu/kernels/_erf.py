@@ -31,7 +31,7 @@ def erf(x: Array, out: Array) -> None:
     if x.dtype == np.float64:
         np.copyto(out, _exact(x), casting="unsafe")
         return
-    near = np.minimum(np.maximum(x, -_EDGE), _EDGE)
+    near = minimum(np.maximum(x, -_EDGE), _EDGE, np.empty_like(x))
     square = np.multiply(near, near)
     np.multiply(near, _polynomial(_ABOVE, square), near)
     np.divide(near, _polynomial(_BELOW, square), near)

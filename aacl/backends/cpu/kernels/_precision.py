@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import elements, given, prepared, refuse_dtype
 from aacl.dtypes import DataType
 
 if TYPE_CHECKING:
-    from aacl.abc import Array, Kernel, KernelRequest
+    from aacl.abc import Array
     from aacl.backends.cpu.kernels._registry import Body
 
-__all__ = ("FLOATS", "HALVES", "INTEGERS", "REALS", "compute_dtype", "unary", "widened")
+__all__ = ("FLOATS", "HALVES", "INTEGERS", "REALS", "compute_dtype", "widened")
 
 HALVES = frozenset({DataType.FLOAT16, DataType.BF16})
 FLOATS = HALVES | {DataType.FLOAT, DataType.DOUBLE}
@@ -50,11 +48,3 @@ def widened(body: Body, dtype: DataType, inputs: int) -> Body:
             np.copyto(out, result, casting="same_kind")
 
     return run
-
-
-def unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
-    """Return the kernel of one float input, computed in float32 at least."""
-    dtype = given(request, 0).dtype
-    if dtype not in FLOATS:
-        raise refuse_dtype(request, "FLOAT16, BF16, FLOAT and DOUBLE")
-    return prepared(request, quiet(widened(body, dtype, 1), 2), operations * elements(request.outputs[0]))

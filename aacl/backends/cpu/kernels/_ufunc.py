@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._blocks import stepwise
 from aacl.backends.cpu.kernels._extremes import maximum, minimum
-from aacl.backends.cpu.kernels._precision import INTEGERS, widened
+from aacl.backends.cpu.kernels._precision import INTEGERS
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, prepared, refuse_dtype
 from aacl.dtypes import DataType
@@ -48,8 +49,7 @@ def with_ufunc(request: KernelRequest, ufunc: np.ufunc, operations: int = 0) -> 
         raise refuse_dtype(request, "one real dtype throughout")
     count, dtype = elements(request.outputs[0]), request.outputs[0].dtype
     if dtype is DataType.BF16 and count >= _MANY and len(set(dtypes)) == 1:
-        body = widened(_OUTPUT_THIRD.get(ufunc, ufunc), dtype, ufunc.nin)
-        return prepared(request, quiet(body, ufunc.nin + 1), (operations + 2) * count)
+        return stepwise(request, _OUTPUT_THIRD.get(ufunc, ufunc), operations + 2)
     return prepared(request, _silenced(ufunc, request), operations * count)
 
 
@@ -72,4 +72,4 @@ def promoting(request: KernelRequest, ufunc: np.ufunc, operations: int = 0) -> K
     def body(x1: Array, x2: Array, out: Array) -> None:
         ufunc(x1.astype(target, copy=False), x2.astype(target, copy=False), out)
 
-    return prepared(request, quiet(body, 3), (operations + 2) * elements(request.outputs[0]))
+    return stepwise(request, body, (operations + 2))

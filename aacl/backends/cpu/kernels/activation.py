@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._blocks import stepwise
 from aacl.backends.cpu.kernels._erf import erf
-from aacl.backends.cpu.kernels._precision import unary
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._precision import FLOATS
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 __all__ = ()
 
 _HALF = math.sqrt(0.5)
+
+
+def _unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
+    """Return the kernel of one float input, computed in float32 at least."""
+    if given(request, 0).dtype not in FLOATS:
+        raise refuse_dtype(request, "FLOAT16, BF16, FLOAT and DOUBLE")
+    return stepwise(request, body, operations)
 
 
 @kernel("Relu")
@@ -56,14 +63,14 @@ def _leaky_relu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.where(x > 0, x, x * slope))
 
-    return unary(request, body, 2)
+    return _unary(request, body, 2)
 
 
 @kernel("Sigmoid")
 def _sigmoid(request: KernelRequest) -> Kernel:
     if given(request, 0).dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
-        return prepared(request, quiet(_logistic, 2), 4 * TRANSCENDENTAL * elements(request.outputs[0]))
-    return unary(request, _logistic, TRANSCENDENTAL + 4)
+        return stepwise(request, _logistic, 4 * TRANSCENDENTAL)
+    return _unary(request, _logistic, TRANSCENDENTAL + 4)
 
 
 def _logistic(x: Array, out: Array) -> None:
@@ -76,7 +83,7 @@ def _logistic(x: Array, out: Array) -> None:
 @kernel("Softplus")
 def _softplus(request: KernelRequest) -> Kernel:
     """``log(1 + e^x)``, without overflow."""
-    return unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
+    return _unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
 
 
 @kernel("Softsign")
@@ -84,7 +91,7 @@ def _softsign(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.divide(x, np.abs(x) + 1, out)
 
-    return unary(request, body, 5)
+    return _unary(request, body, 5)
 
 
 @kernel("LogSigmoid")
@@ -94,7 +101,7 @@ def _log_sigmoid(request: KernelRequest) -> Kernel:
         np.logaddexp(0, out, out)
         np.negative(out, out)
 
-    return unary(request, body, 3 * TRANSCENDENTAL)
+    return _unary(request, body, 3 * TRANSCENDENTAL)
 
 
 @kernel("Mish")
@@ -104,25 +111,25 @@ def _mish(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.multiply(x, np.tanh(np.logaddexp(0, x)), out)
 
-    return unary(request, body, 4 * TRANSCENDENTAL)
+    return _unary(request, body, 4 * TRANSCENDENTAL)
 
 
 @kernel("Swish")
 def _swish(request: KernelRequest) -> Kernel:
     """``x * sigmoid(scale * x)``."""
-    return unary(request, _gated(request.attributes["scale"]), TRANSCENDENTAL + 5)
+    return _unary(request, _gated(request.attributes["scale"]), TRANSCENDENTAL + 5)
 
 
 @kernel("FastGelu")
 def _fast_gelu(request: KernelRequest) -> Kernel:
-    return unary(request, _gated(1.702), TRANSCENDENTAL + 5)
+    return _unary(request, _gated(1.702), TRANSCENDENTAL + 5)
 
 
 def _gated(scale: float) -> Body:
     """Return a body for ``x / (1 + e^(-scale * x))``."""
 
     def body(x: Array, out: Array) -> None:
-        gate = np.multiply(x, -scale)
+        gate = np.multiply(x, -scale, np.empty_like(x))  # an array for a 0-d input too
         np.exp(gate, gate)
         np.add(gate, 1, gate)
         np.divide(x, gate, out)
@@ -137,7 +144,7 @@ def _hard_swish(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.multiply(x, np.minimum(np.maximum(x + 3, 0), 6) / 6, out)
 
-    return unary(request, body, 5)
+    return _unary(request, body, 5)
 
 
 @kernel("HardSigmoid")
@@ -148,7 +155,7 @@ def _hard_sigmoid(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.minimum(np.maximum(x * alpha + beta, 0), 1), casting="unsafe")
 
-    return unary(request, body, 4)
+    return _unary(request, body, 4)
 
 
 @kernel("Elu")
@@ -159,12 +166,12 @@ def _elu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.where(x > 0, scale * x, alpha * scale * np.expm1(inner * x)))
 
-    return unary(request, body, TRANSCENDENTAL + 5)
+    return _unary(request, body, TRANSCENDENTAL + 5)
 
 
 @kernel("Erf")
 def _erf(request: KernelRequest) -> Kernel:
-    return unary(request, erf, 3 * TRANSCENDENTAL)
+    return _unary(request, erf, 3 * TRANSCENDENTAL)
 
 
 @kernel("Gelu", "GeluV2")
@@ -173,11 +180,11 @@ def _gelu(request: KernelRequest) -> Kernel:
     form = request.attributes.get("approximate", "none")
     if form not in ("none", "tanh"):
         raise InvalidArgument(f"operator {request.op_type}: approximate is {form!r}; it is 'none' or 'tanh'")
-    return unary(request, _gelu_tanh if form == "tanh" else _gelu_erf, 4 * TRANSCENDENTAL)
+    return _unary(request, _gelu_tanh if form == "tanh" else _gelu_erf, 4 * TRANSCENDENTAL)
 
 
 def _gelu_erf(x: Array, out: Array) -> None:
-    phi = np.multiply(x, _HALF)
+    phi = np.multiply(x, _HALF, np.empty_like(x))
     erf(phi, phi)
     np.add(phi, 1, phi)
     np.multiply(phi, 0.5, phi)
@@ -185,7 +192,7 @@ def _gelu_erf(x: Array, out: Array) -> None:
 
 
 def _gelu_tanh(x: Array, out: Array) -> None:
-    inner = np.multiply(x, x)
+    inner = np.multiply(x, x, np.empty_like(x))
     np.multiply(inner, 0.044715, inner)
     np.add(inner, 1, inner)
     np.multiply(inner, x, inner)

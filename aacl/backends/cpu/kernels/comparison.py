@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._blocks import stepwise
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
 from aacl.dtypes import DataType
@@ -33,7 +34,7 @@ _TESTS: dict[str, np.ufunc] = {"IsNan": np.isnan, "IsInf": np.isinf, "IsFinite":
 
 @kernel(*_COMPARISONS)
 def _compare(request: KernelRequest) -> Kernel:
-    """Comparing never warns, NaN included, so the body is the ufunc."""
+    """NumPy compares NaN without a warning, so the body is its ufunc; ml_dtypes warns."""
     ufunc = _COMPARISONS[request.op_type]
     left, right = given(request, 0).dtype, given(request, 1).dtype
     if left != right or request.outputs[0].dtype is not DataType.BOOL:
@@ -42,7 +43,7 @@ def _compare(request: KernelRequest) -> Kernel:
         ufunc.resolve_dtypes((left.numpy_dtype, right.numpy_dtype, np.dtype(np.bool_)))
     except TypeError:
         raise refuse_dtype(request, "two equal numeric dtypes, giving BOOL") from None
-    return prepared(request, ufunc)
+    return prepared(request, quiet(ufunc, 3) if left is DataType.BF16 else ufunc)
 
 
 @kernel(*_LOGIC)
@@ -87,7 +88,7 @@ def _approximate(request: KernelRequest) -> Kernel:
     def body(x1: Array, x2: Array, out: Array) -> None:
         np.less(np.abs(np.subtract(x1, x2)), tolerance, out)
 
-    return prepared(request, quiet(body, 3), 2 * elements(request.outputs[0]))
+    return stepwise(request, body, 2)
 
 
 def _require_bool(request: KernelRequest) -> None:

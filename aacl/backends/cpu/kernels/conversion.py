@@ -8,7 +8,7 @@ a complex number becomes real by dropping its imaginary part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from aacl.dtypes import DataType
 
 if TYPE_CHECKING:
     from aacl.abc import Array, Kernel, KernelRequest
+    from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
 
@@ -29,9 +30,10 @@ _COMPLEX = (DataType.COMPLEX64, DataType.COMPLEX128)
 def _cast(request: KernelRequest) -> Kernel:
     source, result = given(request, 0).dtype, request.outputs[0].dtype
     if source in FLOATS and result in INTEGERS:
-        return prepared(request, quiet(_truncate, 2), 3 * elements(request.outputs[0]))
+        return prepared(request, quiet(_truncation(result.numpy_dtype), 2), 3 * elements(request.outputs[0]))
     if source in _COMPLEX and result not in (*_COMPLEX, DataType.BOOL):
-        return prepared(request, quiet(_real_part, 2), elements(request.outputs[0]))
+        convert = _truncation(result.numpy_dtype) if result in INTEGERS else _convert
+        return prepared(request, quiet(lambda x, out: convert(x.real, out), 2), elements(request.outputs[0]))
     return prepared(request, quiet(_convert, 2))
 
 
@@ -42,19 +44,24 @@ def _convert(x: Array, out: Array) -> None:
         np.copyto(out, x, casting="unsafe")
 
 
-def _real_part(x: Array, out: Array) -> None:
-    (_truncate if out.dtype.kind in "iu" else _convert)(x.real, out)
+def _truncation(target: np.dtype[Any]) -> Body:
+    """Return a body that truncates floats to an integer dtype, its limits found beforehand."""
+    limits = np.iinfo(target)
+    least, most = int(limits.min), int(limits.max)
+    # The first float past the greatest integer; of 32 and 64 bits it is a power of two, which floats hold.
+    below, past = least - 1.0, most + 1.0
+
+    def body(x: Array, out: Array) -> None:
+        if x.size == 0:
+            return
+        wide = x if x.dtype in _WIDE else x.astype(np.float32)
+        if below < np.minimum.reduce(wide, None) and np.maximum.reduce(wide, None) < past:  # false for NaN
+            np.copyto(out, wide, casting="unsafe")
+            return
+        inside = np.where((wide > below) & (wide < past), wide, 0).astype(target)
+        np.copyto(out, np.where(wide >= past, most, np.where(wide <= below, least, inside)), casting="unsafe")
+
+    return body
 
 
-def _truncate(x: Array, out: Array) -> None:
-    if x.size == 0:
-        return
-    limits = np.iinfo(out.dtype)
-    wide = x if x.dtype in (np.float32, np.float64) else x.astype(np.float32)
-    # The largest integers of 32 and 64 bits are no floats, the power of two after them is.
-    past = float(limits.max) + 1 if limits.bits >= 32 else limits.max + 1.0
-    if limits.min - 1 < wide.min() and wide.max() < past:  # false for NaN
-        np.copyto(out, wide, casting="unsafe")
-        return
-    inside = np.where((wide > limits.min - 1.0) & (wide < past), wide, 0).astype(out.dtype)
-    np.copyto(out, np.where(wide >= past, limits.max, np.where(wide <= limits.min - 1.0, limits.min, inside)))
+_WIDE = (np.dtype(np.float32), np.dtype(np.float64))

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import FLOATS, INTEGERS, widened
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._precision import FLOATS, INTEGERS
+from aacl.backends.cpu.kernels._registry import given, kernel, refuse_dtype
 from aacl.backends.cpu.kernels._ufunc import with_ufunc
 from aacl.dtypes import DataType
 
@@ -30,7 +30,7 @@ def _div(request: KernelRequest) -> Kernel:
         return _truncating(request)
     if dtype is DataType.BOOL and request.outputs[0].dtype is DataType.FLOAT:
         body = functools.partial(np.divide, dtype=np.float32, casting="unsafe")
-        return prepared(request, quiet(body, 3), 3 * elements(request.outputs[0]))
+        return stepwise(request, body, 3)
     return with_ufunc(request, np.divide, 3)
 
 
@@ -47,7 +47,7 @@ def _floor_div(request: KernelRequest) -> Kernel:
         np.divide(x1, x2, out)
         np.floor(out, out)
 
-    return prepared(request, quiet(widened(body, dtype, 2), 3), 4 * elements(request.outputs[0]))
+    return stepwise(request, body, 4)
 
 
 @kernel("TruncateDiv")
@@ -55,14 +55,12 @@ def _truncating(request: KernelRequest) -> Kernel:
     dtype = given(request, 0).dtype
     if dtype not in INTEGERS | FLOATS:
         raise refuse_dtype(request, "real dtypes")
-    body = _truncated_quotient if dtype in INTEGERS else widened(_truncated_true_quotient, dtype, 2)
-    return prepared(request, quiet(body, 3), 8 * elements(request.outputs[0]))
+    body = _truncated_quotient if dtype in INTEGERS else _truncated_true_quotient
+    return stepwise(request, body, 8)
 
 
 def _truncated_quotient(x1: Array, x2: Array, out: Array) -> None:
-    whole = np.fmod(x1, x2)
-    np.subtract(x1, whole, out=whole)
-    np.floor_divide(whole, x2, out)
+    np.floor_divide(np.subtract(x1, np.fmod(x1, x2)), x2, out)
 
 
 def _truncated_true_quotient(x1: Array, x2: Array, out: Array) -> None:
@@ -74,7 +72,7 @@ def _truncated_true_quotient(x1: Array, x2: Array, out: Array) -> None:
 def _floor_mod(request: KernelRequest) -> Kernel:
     if given(request, 0).dtype not in INTEGERS:
         return with_ufunc(request, np.remainder, 8)
-    return prepared(request, quiet(_integer_remainder, 3), 8 * elements(request.outputs[0]))
+    return stepwise(request, _integer_remainder, 8)
 
 
 def _integer_remainder(x1: Array, x2: Array, out: Array) -> None:
@@ -93,7 +91,7 @@ def _div_no_nan(request: KernelRequest) -> Kernel:
         return _truncating(request)
     if dtype not in FLOATS:
         raise refuse_dtype(request, "real dtypes")
-    return prepared(request, quiet(_quotient_or_zero, 3), 4 * elements(request.outputs[0]))
+    return stepwise(request, _quotient_or_zero, 4)
 
 
 def _quotient_or_zero(x1: Array, x2: Array, out: Array) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, INTEGERS, widened
+from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, INTEGERS
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import (
     TRANSCENDENTAL,
@@ -86,7 +87,7 @@ def _mul_no_nan(request: KernelRequest) -> Kernel:
         np.multiply(x1, x2, out)
         np.copyto(out, 0, where=zero)
 
-    return prepared(request, quiet(body, 3), elements(request.outputs[0]))
+    return stepwise(request, body, 1)
 
 
 @kernel("SquaredDifference")
@@ -95,8 +96,7 @@ def _squared_difference(request: KernelRequest) -> Kernel:
         np.subtract(x1, x2, out)
         np.multiply(out, out, out)
 
-    wide = widened(body, request.outputs[0].dtype, 2)
-    return prepared(request, quiet(wide, 3), elements(request.outputs[0]))
+    return stepwise(request, body, 1)
 
 
 @kernel("Adds", "Muls")
@@ -107,11 +107,10 @@ def _with_scalar(request: KernelRequest) -> Kernel:
     constant = value.astype(info.dtype.numpy_dtype)
     if info.dtype in INTEGERS:
         if not np.isfinite(value) or constant != value:
-            return prepared(request, quiet(functools.partial(_in_double, ufunc, float(value)), 2), 3 * elements(info))
+            return stepwise(request, functools.partial(_in_double, ufunc, float(value)), 3)
         return prepared(request, functools.partial(ufunc, constant))
     if info.dtype in HALVES and np.float32(constant) != value:
-        body = widened(functools.partial(ufunc, value), info.dtype, 1)
-        return prepared(request, quiet(body, 2), 2 * elements(info))
+        return stepwise(request, functools.partial(ufunc, value), 2)
     return prepared(request, quiet(functools.partial(ufunc, constant), 2))
 
 
@@ -122,12 +121,12 @@ def _in_double(ufunc: np.ufunc, value: float, x: Array, out: Array) -> None:
 @kernel("Axpy")
 def _axpy(request: KernelRequest) -> Kernel:
     """``x1 + alpha * x2``."""
-    dtype, alpha = given(request, 0).dtype, float(np.float32(request.attributes["alpha"]))
+    alpha = float(np.float32(request.attributes["alpha"]))
 
     def body(x1: Array, x2: Array, out: Array) -> None:
         np.add(x1, np.multiply(x2, alpha), out, casting="unsafe")
 
-    return prepared(request, quiet(widened(body, dtype, 2), 3), elements(request.outputs[0]))
+    return stepwise(request, body, 1)
 
 
 @kernel("AddN", "AccumulateNV2")
@@ -140,26 +139,39 @@ def _add_n(request: KernelRequest) -> Kernel:
             np.copyto(out, inputs[0])
             return
         # The sum so far stays apart from the output, which may be one of the later inputs.
-        total = inputs[0] if count == 2 else np.add(inputs[0], inputs[1])
+        total = inputs[0] if count == 2 else np.add(inputs[0], inputs[1], np.empty_like(out))
         for array in inputs[2:-1]:
             np.add(total, array, total)
         np.add(total, inputs[-1], out)
 
-    wide = widened(body, request.outputs[0].dtype, count)
-    return prepared(request, quiet(wide, count + 1), (count - 1) * elements(request.outputs[0]))
+    return stepwise(request, body, count - 1)
 
 
 @kernel("Round")
 def _round(request: KernelRequest) -> Kernel:
     """Half to even, at ``decimals`` places."""
-    decimals = request.attributes["decimals"]
-    if not decimals and given(request, 0).dtype in FLOATS:
+    decimals, dtype = request.attributes["decimals"], given(request, 0).dtype
+    if not decimals and dtype in FLOATS:
         return with_ufunc(request, np.rint)
+    if dtype in INTEGERS:
+        return prepared(request, functools.partial(_round_integers, decimals), 6 * elements(request.outputs[0]))
 
     def body(x: Array, out: Array) -> None:
         np.round(x, decimals, out=out)
 
-    return prepared(request, quiet(widened(body, request.outputs[0].dtype, 1), 2), 4 * elements(request.outputs[0]))
+    return stepwise(request, body, 4)
+
+
+def _round_integers(decimals: int, x: Array, out: Array) -> None:
+    unit = 10 ** max(-decimals, 0)
+    if unit > np.iinfo(x.dtype).max:  # nothing is as large as half a unit, or it rounds to more than fits
+        out[...] = 0
+    elif unit == 1:
+        np.copyto(out, x)
+    else:
+        whole, rest = np.divmod(x, unit)
+        half = unit // 2
+        np.multiply(whole + ((rest > half) | ((rest == half) & (whole % 2 == 1))), unit, out)
 
 
 @kernel("ClipByValue")
@@ -171,4 +183,4 @@ def _clip(request: KernelRequest) -> Kernel:
         below = np.minimum(x, high) if low.shape == out.shape else np.minimum(x, high, out=out)
         np.maximum(below, low, out=out)
 
-    return prepared(request, quiet(body, 4), elements(request.outputs[0]))
+    return stepwise(request, body, 1)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import INTEGERS, widened
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._precision import INTEGERS
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, given, kernel
 from aacl.backends.cpu.kernels._ufunc import promoting, with_ufunc
 from aacl.errors import InvalidArgument
 
@@ -25,7 +25,7 @@ __all__ = ()
 @kernel("Pow")
 def _pow(request: KernelRequest) -> Kernel:
     if request.outputs[0].dtype in INTEGERS:
-        return prepared(request, quiet(_integer_power, 3), 2 * TRANSCENDENTAL * elements(request.outputs[0]))
+        return stepwise(request, _integer_power, 2 * TRANSCENDENTAL)
     return promoting(request, np.power, 2 * TRANSCENDENTAL)
 
 
@@ -50,7 +50,7 @@ def _rsqrt(request: KernelRequest) -> Kernel:
         np.sqrt(x, out)
         np.reciprocal(out, out)
 
-    return prepared(request, quiet(widened(body, request.outputs[0].dtype, 1), 2), 6 * elements(request.outputs[0]))
+    return stepwise(request, body, 6)
 
 
 @kernel("Exp")
@@ -65,8 +65,7 @@ def _exp(request: KernelRequest) -> Kernel:
         np.add(out, shift * factor, out)
         np.exp(out, out)
 
-    wide = widened(body, request.outputs[0].dtype, 1)
-    return prepared(request, quiet(wide, 2), (TRANSCENDENTAL + 2) * elements(request.outputs[0]))
+    return stepwise(request, body, TRANSCENDENTAL + 2)
 
 
 @kernel("Log")
@@ -83,7 +82,7 @@ def _log(request: KernelRequest) -> Kernel:
         np.log(out, out)
         np.multiply(out, 1 / factor, out)
 
-    return prepared(request, quiet(widened(body, result, 1), 2), (TRANSCENDENTAL + 3) * elements(request.outputs[0]))
+    return stepwise(request, body, (TRANSCENDENTAL + 3))
 
 
 def _caffe(request: KernelRequest) -> tuple[float, float, float]:

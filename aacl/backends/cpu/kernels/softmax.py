@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import unary
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, given, kernel
+from aacl.backends.cpu.kernels._precision import widened
+from aacl.backends.cpu.kernels._quiet import quiet
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -46,19 +47,20 @@ def _softmax_over(request: KernelRequest, axes: tuple[int, ...], body: Body) -> 
             f"operator {request.op_type}: axes {tuple(axes)} do not fit input shape {given(request, 0).shape}"
         )
     places = tuple({axis % rank for axis in axes}) if rank else ()
-    return unary(request, functools.partial(body, places), TRANSCENDENTAL + 5)
+    wide = widened(functools.partial(body, places), given(request, 0).dtype, 1)
+    return prepared(request, quiet(wide, 2), (TRANSCENDENTAL + 5) * elements(request.outputs[0]))
 
 
 def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
     if not x.size:
         return
-    np.subtract(x, x.max(axes, keepdims=True), out)
+    np.subtract(x, np.maximum.reduce(x, axes, keepdims=True), out)
     np.exp(out, out)
-    np.divide(out, out.sum(axes, keepdims=True), out)
+    np.divide(out, np.add.reduce(out, axes, keepdims=True), out)
 
 
 def _log_softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
     if not x.size:
         return
-    np.subtract(x, x.max(axes, keepdims=True), out)
-    np.subtract(out, np.log(np.exp(out).sum(axes, keepdims=True)), out)
+    np.subtract(x, np.maximum.reduce(x, axes, keepdims=True), out)
+    np.subtract(out, np.log(np.add.reduce(np.exp(out), axes, keepdims=True)), out)

@@ -6,14 +6,15 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
 from aacl.ops._catalogue import schema_of
-from aacl.ops._desc import TensorDesc
 from aacl.ops._infer import infer_outputs
+from aacl.tensors._desc import TensorDesc
 
 
 def _run(
@@ -66,7 +67,7 @@ def _described(array: Array | None, value: Array | None) -> TensorDesc | None:
 def _garbage(desc: TensorDesc) -> Array:
     assert desc.is_static, f"{desc} is not fully known"
     out = np.empty(desc.shape, desc.dtype.numpy_dtype)
-    out.view(np.uint8).reshape(-1)[...] = 0x5A if out.dtype != np.bool_ else 1
+    out.reshape(-1).view(np.uint8)[...] = 0x5A if out.dtype != np.bool_ else 1
     return out
 
 
@@ -74,3 +75,35 @@ def _garbage(desc: TensorDesc) -> Array:
 def run() -> Callable[..., list[Array]]:
     """Return the function that runs one operator."""
     return _run
+
+
+def _close(actual: Array, expected: Any, units: float = 2.0, floor: float = 0.0) -> None:
+    """Compare with a reference in float64, to some units in the last place of the actual dtype.
+
+    Args:
+        actual: what the kernel wrote.
+        expected: the exact values; NaN matches NaN, and what the dtype cannot hold matches infinity.
+        units: units in the last place, relative to each value.
+        floor: the size below which values count as this large.
+    """
+    expected = np.asarray(expected)
+    assert actual.shape == expected.shape
+    if actual.dtype.kind in "iub":
+        np.testing.assert_array_equal(actual, expected)
+        return
+    limits = ml_dtypes.finfo(actual.dtype)  # type: ignore[no-untyped-call]
+    real = expected.astype(np.complex128 if actual.dtype.kind == "c" else np.float64)
+    found = actual.astype(real.dtype)
+    with np.errstate(all="ignore"):
+        real = np.where(
+            np.abs(real) > float(limits.max) * (1 + float(limits.eps) / 4), np.copysign(np.inf, real.real), real
+        )
+        allowed = units * float(limits.eps) * np.maximum(np.abs(real), floor) + float(limits.smallest_subnormal)
+        same = (found == real) | (np.isnan(found) & np.isnan(real)) | (np.abs(found - real) <= allowed)
+    assert same.all(), f"got {found[~same][:5]}, expected {real[~same][:5]}"
+
+
+@pytest.fixture(scope="session")
+def close() -> Callable[..., None]:
+    """Return the comparison with exact values."""
+    return _close

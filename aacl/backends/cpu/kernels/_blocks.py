@@ -1,0 +1,56 @@
+"""Kernels of several steps that work element by element.
+
+They run block by block, so that their intermediate arrays stay in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aacl.backends.cpu.kernels._precision import widened
+from aacl.backends.cpu.kernels._quiet import quiet
+from aacl.backends.cpu.kernels._registry import elements, prepared
+
+if TYPE_CHECKING:
+    from aacl.abc import Array, Kernel, KernelRequest
+    from aacl.backends.cpu.kernels._registry import Body
+
+__all__ = ("blocked", "stepwise")
+
+_BLOCK = 16384
+"""Elements of a block: 64 KiB of float32, below the size from which an allocation is fresh pages."""
+
+
+def blocked(request: KernelRequest, body: Body) -> Body:
+    """Return a body that hands another one a block of every array at a time.
+
+    The other body works element by element. Where tensors are small, or broadcast, it is returned itself.
+    """
+    shapes = {info.shape for info in (*request.inputs, *request.outputs) if info is not None}
+    if len(shapes) != 1 or elements(request.outputs[0]) <= 2 * _BLOCK:
+        return body
+
+    def run(*arrays: Array) -> None:
+        if not all(array.flags.c_contiguous for array in arrays):
+            body(*arrays)
+            return
+        flat = [array.reshape(-1) for array in arrays]
+        for start in range(0, flat[0].size, _BLOCK):
+            body(*[array[start : start + _BLOCK] for array in flat])
+
+    return run
+
+
+def stepwise(request: KernelRequest, body: Body, operations: int = 0) -> Kernel:
+    """Return the kernel of a body that works element by element, in several steps.
+
+    Half precision computes in float32 and is rounded once; nothing warns.
+
+    Args:
+        request: the request to prepare.
+        body: works on any dtype; it writes its output last, or reads no input after.
+        operations: what an element costs beyond one operation.
+    """
+    count = len(request.inputs)
+    wide = widened(body, request.outputs[0].dtype, count)
+    return prepared(request, quiet(blocked(request, wide), count + 1), operations * elements(request.outputs[0]))

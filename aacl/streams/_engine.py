@@ -1,0 +1,261 @@
+"""How a stream takes commands: the fast path, and the slower ways beside it."""
+
+from __future__ import annotations
+
+from functools import partial
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from aacl._closing import AsyncResource
+from aacl._resource import ResourceState
+from aacl.errors import InvalidArgument, StreamError, WouldBlock
+from aacl.memory._space import holders
+from aacl.streams import _current
+from aacl.streams._budget import LIMIT, LONG, STEP, budget_here
+from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
+from aacl.streams._completion import Completion, finished, here, queued
+from aacl.streams._queue import BARRIER, CommandQueue, filled, translated
+from aacl.streams._room import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from aacl.memory._space import DeviceMemory, Lease
+    from aacl.streams._claim import Token
+    from aacl.streams._owner import StreamOwner
+    from aacl.streams._work import Work
+
+__all__ = ("StreamEngine",)
+
+T = TypeVar("T")
+_new = object.__new__
+_OPEN = ResourceState.OPEN
+
+
+class _NotOpen:
+    """The memory of a stream that was not opened yet: its epoch fits no work, so the hot path needs no check."""
+
+    epoch = object()
+
+
+_NOT_OPEN: Any = _NotOpen()
+
+
+class StreamEngine(AsyncResource):
+    """What `Stream` is made of: `execute`, and the opening and closing of the queue."""
+
+    __slots__ = ("_claim", "_commands", "_memory", "_owner_wanted", "_queue", "_room", "_seal")
+
+    kind = "stream"
+    _current = _current.streams
+
+    def __init__(self, owner: StreamOwner | None, limit: int | None, stop_at_failure: bool) -> None:
+        super().__init__()
+        self._owner_wanted = owner
+        self._memory: DeviceMemory = _NOT_OPEN
+        self._queue = CommandQueue(self, stops_at_failure=stop_at_failure)
+        self._commands, self._claim = self._queue.commands, self._queue.claim
+        self._room = None if limit is None else Room(self._commands, limit)
+        if self._room is not None:
+            self._queue.on_room = self._room.wake
+        self._seal: Completion[Any] | None = None
+
+    def execute(self, work: Work[T]) -> Completion[T]:
+        """Submit device work: an operation, or a model called with its inputs.
+
+        Work that is short runs here and now if the stream is idle; its completion is done already.
+
+        Returns:
+            The completion; its result is what the work makes (a `Tensor`, or a tuple of them).
+
+        Raises:
+            InvalidArgument: it is no work, does not fit the device, or its parts do not fit each other.
+            ClosedResource: the stream, or memory that the work uses, was closed.
+            WouldBlock: the queue is full.
+        """
+        # The fast path of everything. One claim decides whether the stream is open, idle and not
+        # parked; the rest is attribute access. See `_queue` for the rules.
+        memory = self._memory
+        try:
+            is_bound = work._epoch is memory.epoch
+        except AttributeError:
+            raise InvalidArgument(_no_work(work)) from None
+        if not is_bound:
+            if self._state is not _OPEN:
+                self._check_open("execute work on")
+            work.bind(memory)
+            if memory.has_faults:
+                failed = self._check_inputs(work)
+                if failed is not None:
+                    return failed
+        try:
+            token = self._claim.pop()
+        except IndexError:
+            return self._enqueue(work)
+        spent = token.spent + work._cost.charge
+        if spent > STEP:
+            return self._execute_measured(token, work)
+        token.spent = spent
+        try:
+            work._run()
+        except BaseException as error:
+            return self._failed_here(token, work, error)
+        completion: Completion[T] = _new(Completion)
+        completion._state = token.state
+        completion._value = work._result
+        self._claim.append(token)
+        if self._commands:
+            self._queue.kick()
+        return completion
+
+    def _open(self) -> None:
+        context = (self._owner_wanted or _current.contexts.get()).stream_context()
+        self._opened_in(context)
+        self._memory = context.memory
+        self._queue.begin(self._memory.backend.start)
+        holders.append(self._hold)
+
+    # -- the slower ways ----------------------------------------------------------------------
+
+    def _check_inputs(self, work: Work[T]) -> Completion[T] | None:
+        """Return the failed completion of work whose inputs have no contents, or None."""
+        if not self._queue.is_idle:
+            return None  # what is queued may make the contents yet: the worker looks
+        fault = work.fault()
+        if fault is None:
+            filled(work._result)
+            return None
+        command = queued(self, work._run, work._result, work)
+        command._fail(fault)
+        return command
+
+    def _execute_measured(self, token: Token, work: Work[T]) -> Completion[T]:
+        """Execute at the end of a budget's step: take the time, or pass the work to a worker."""
+        token.spent = 0
+        budget = budget_here()
+        if work._cost.estimate > LONG or (budget is not None and budget.spent > LIMIT):
+            command = self._command(work)
+            self._queue.put_with(token, command)
+            return command
+        began = perf_counter_ns()
+        try:
+            work._run()
+        except BaseException as error:
+            return self._failed_here(token, work, error)
+        elapsed = perf_counter_ns() - began
+        work._cost.learn(elapsed)
+        if budget is not None:
+            budget.charge(max(elapsed, STEP), token)
+        completion = finished(work._result, token.state)
+        self._queue.release(token)
+        return completion
+
+    def _failed_here(self, token: Token, work: Work[T], error: BaseException) -> Completion[T]:
+        """Give the claim back after work that failed on its submitter's thread."""
+        if not isinstance(error, Exception):
+            self._claim.append(token)
+            raise error
+        command = queued(self, work._run, work._result, work)
+        self._queue.fail(command, translated(error, work))
+        self._queue.release(token)
+        return command
+
+    def _enqueue(self, work: Work[T]) -> Completion[T]:
+        if self._state is not _OPEN or self._room is not None or self._queue.halted is not None:
+            self._check_room()
+        command = self._command(work)
+        self._queue.put(command)
+        return command
+
+    def _command(self, work: Work[T]) -> Completion[T]:
+        command = queued(self, work._run, work._result, work)
+        work.submitted(command)
+        return command
+
+    def _submit(self, run: HostCall | EventWait) -> Completion[Any]:
+        self._check_room()
+        return self._put(run)
+
+    def _put(self, run: HostCall | EventWait | Barrier) -> Completion[Any]:
+        command = queued(self, run, BARRIER if isinstance(run, Barrier) else None, None)
+        run.completion = command
+        self._queue.put(command)
+        return command
+
+    def _put_plain(self, run: Callable[[Token], object], value: Any = None) -> Completion[Any]:
+        command = queued(self, run, value, None)
+        self._queue.put(command)
+        return command
+
+    def _check_room(self) -> None:
+        """Raise unless one more command may be queued."""
+        self._check_open("submit to")
+        halted = self._queue.halted
+        if halted is not None:
+            raise StreamError(
+                f"{self._describe()} stopped at a failure and takes no work; call recover(): {halted}"
+            ) from halted
+        room = self._room
+        if room is not None and room.is_full:
+            raise WouldBlock(
+                f"{self._describe()} has {len(self._commands)} commands queued, its limit is {room.limit}; "
+                "wait with 'await stream.ready()'"
+            )
+
+    def _hold(self, lease: Lease) -> None:
+        """Keep memory that the program gave up until what is under way here, and may use it, is over."""
+        if not self._queue.is_idle and not self._queue.sealed:
+            self._put_plain(partial(_hold_until_now, lease), BARRIER)
+
+    # -- closing ------------------------------------------------------------------------------
+
+    def _check_closable(self) -> None:
+        if here.stream is self:
+            raise WouldBlock(f"cannot close {self._describe()} in a host call of its own; it would wait for itself")
+
+    def _settle(self, drop: bool) -> Completion[Any]:
+        if drop or self._queue.halted is not None:
+            self._queue.drop("the end of its block")
+            self._queue.recover()
+        if self._seal is None:
+            self._seal = self._put(Seal())
+        return self._seal
+
+    def _release(self) -> None:
+        holders.remove(self._hold)
+        if self._room is not None:
+            self._room.close()
+        error = self._take_failure()
+        if error is not None:
+            raise error
+
+    def _take_failure(self) -> StreamError | None:
+        """Return what nobody has received, as one error, and count it as received."""
+        failures, found, expected = self._queue.failures, [], []
+        while failures:
+            command = failures.popleft()
+            if command._suspended:
+                expected.append(command)  # a task is about to receive it, if nobody cancels that task
+            elif not command._received:
+                command._received = True
+                found.append(command._error)
+        failures.extend(expected)
+        if not found:
+            return None
+        first = found[0]
+        error = StreamError(f"work of {self._describe()} failed: {type(first).__name__}: {first}")
+        error.__cause__ = first
+        for other in found[1:]:
+            error.add_note(f"also failed: {type(other).__name__}: {other}")
+        return error
+
+
+def _hold_until_now(lease: Lease, token: Token) -> None:
+    """Be the command that holds a lease until its turn."""
+
+
+def _no_work(thing: object) -> str:
+    return (
+        f"cannot execute {thing!r}; pass an operation such as ops.Add(a, b), or a model called with its inputs. "
+        "Python functions are for stream.call"
+    )

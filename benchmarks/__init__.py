@@ -1,0 +1,1 @@
+"""Measurements beside bare NumPy, ONNX Runtime and other peers: ``python -m benchmarks``."""

@@ -1,0 +1,33 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks import _peers
+
+__all__ = ("describe",)
+
+
+def describe() -> dict[str, str]:
+    """Return the machine, its load and the versions, for the head of the table and the JSON file."""
+    load = " ".join(f"{each:.2f}" for each in os.getloadavg())
+    return {
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.machine()}",
+        "load": f"{load} (1, 5, 15 minutes)",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        **_peers.versions(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown processor"

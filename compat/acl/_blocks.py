@@ -1,0 +1,161 @@
+"""Memory by address: what was allocated, and tensors on what an address means."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from typing import TYPE_CHECKING
+
+import aacl
+from acl._devices import devices
+from acl._handles import count_also
+from acl._state import at_finalize
+from acl._status import Refused
+from aacl.errors import ClosedResource, InvalidArgument
+
+if TYPE_CHECKING:
+    from acl._devices import Context
+
+__all__ = ("allocate", "allocate_host", "device_buffer", "free", "free_host", "host_buffer", "lease_at", "tensor_at")
+
+
+def allocate(context: Context, nbytes: int, rule: aacl.memory.AllocationRule) -> int:
+    """Allocate device memory and return its address."""
+    buffer = context.allocate(nbytes, rule)
+    context.blocks[buffer.address] = buffer
+    return buffer.address
+
+
+def free(address: int, kind: str = "") -> None:
+    """Free an allocation.
+
+    Args:
+        address: its first byte.
+        kind: the media call that made it; empty for the calls of ``acl.rt``.
+
+    Raises:
+        InvalidArgument: no such allocation starts there, or another kind of call frees it.
+    """
+    for device in devices.values():
+        if device.media or kind:
+            made = device.media.get(address, "")
+            if made != kind and address in device.blocks:
+                raise InvalidArgument(
+                    f"{address:#x} was allocated by {made or 'acl.rt'}; free it with the call that belongs to that one"
+                )
+            device.media.pop(address, None)
+        buffer = device.blocks.pop(address, None)
+        if buffer is not None:
+            buffer.free()
+            return
+    raise _nothing_there(address)
+
+
+def _nothing_there(address: int) -> InvalidArgument:
+    if not address:
+        return InvalidArgument("cannot free address 0")
+    start = aacl.memory.allocation_at(address)
+    if start is not None and start != address:
+        return InvalidArgument(f"{address:#x} lies inside the allocation at {start:#x}; free that address")
+    if address in _host:
+        return InvalidArgument(f"{address:#x} is host memory of acl.rt.malloc_host; free it with acl.rt.free_host")
+    return InvalidArgument(f"no allocation starts at {address:#x}; it was freed before, or the pointer is wrong")
+
+
+_host: dict[int, aacl.HostBuffer] = {}
+_host_starts: list[int] = []  # the keys of _host, sorted
+
+
+def allocate_host(nbytes: int) -> int:
+    """Allocate host memory and return its address."""
+    buffer = aacl.HostBuffer(nbytes)
+    _host[buffer.address] = buffer
+    insort(_host_starts, buffer.address)
+    return buffer.address
+
+
+def free_host(address: int) -> None:
+    """Free host memory.
+
+    Raises:
+        InvalidArgument: `allocate_host` gave no such address, or it was freed before.
+    """
+    buffer = _host.pop(address, None)
+    if buffer is None:
+        if any(address in device.blocks for device in devices.values()):
+            raise InvalidArgument(f"{address:#x} is device memory; free it with acl.rt.free")
+        raise InvalidArgument(f"no memory of acl.rt.malloc_host starts at {address:#x}; was it freed before?")
+    del _host_starts[bisect_right(_host_starts, address) - 1]
+    buffer.free()
+
+
+def host_buffer(address: int, nbytes: int) -> aacl.HostBuffer | None:
+    """Return the host allocation that a span lies in, or None."""
+    place = bisect_right(_host_starts, address) - 1
+    buffer = _host.get(_host_starts[place]) if place >= 0 else None
+    return buffer if buffer is not None and address + nbytes <= buffer.address + buffer.nbytes else None
+
+
+def device_buffer(address: int) -> aacl.Buffer | None:
+    """Return the allocation of ours that holds an address, or None."""
+    for device in devices.values():
+        buffer = device.blocks.get(address)
+        if buffer is not None:
+            return buffer
+    start = aacl.memory.allocation_at(address)
+    if start is None or start == address:
+        return None
+    for device in devices.values():
+        buffer = device.blocks.get(start)
+        if buffer is not None:
+            return buffer
+    return None
+
+
+def lease_at(address: int) -> tuple[object, ...]:
+    """Return what keeps the memory at an address in place: that of the device, or of ``malloc_host``."""
+    buffer = device_buffer(address)
+    if buffer is not None:
+        return (buffer.lease("use"),)
+    host = host_buffer(address, 0)
+    return () if host is None else (host,)
+
+
+def tensor_at(desc: aacl.TensorDesc, address: int) -> aacl.Tensor:
+    """Return a tensor on memory of the device, or on host memory where a program passes that.
+
+    Raises:
+        InvalidMemoryRange: the memory is not mapped, or ends before the tensor does.
+    """
+    buffer = device_buffer(address)
+    if buffer is None:
+        return aacl.Tensor(desc, aacl.memory.host_memory(address, desc.nbytes))
+    try:
+        return aacl.Tensor(desc, buffer, address - buffer.address)
+    except ClosedResource:  # freed by another thread in between
+        raise Refused(ClosedResource.code, f"the memory at {address:#x} was freed") from None
+
+
+def _count() -> int:
+    return sum(len(device.blocks) for device in devices.values())
+
+
+def _nbytes() -> int:
+    return sum(buffer.reserved_nbytes for device in devices.values() for buffer in device.blocks.values())
+
+
+def _host_nbytes() -> int:
+    return sum(buffer.nbytes for buffer in _host.values())
+
+
+def _release_host() -> None:
+    for buffer in _host.values():
+        buffer.free()
+    _host.clear()
+    _host_starts.clear()
+
+
+count_also("device block", _count)
+count_also("device block bytes", _nbytes)
+count_also("host block", _host.__len__)
+count_also("host block bytes", _host_nbytes)
+at_finalize(_release_host)

@@ -1,0 +1,107 @@
+"""Whether the runtime is initialised, with what configuration, and what ends with it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from acl._config import Config, read_config
+from acl._handles import clear_handles
+from acl._status import REPEAT_FINALIZE, Refused, share_texts
+from aacl.errors import AlreadyInitialized, InvalidArgument, NotInitialized
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ("State", "at_finalize", "require_init", "state")
+
+
+class State:
+    """The runtime of this process.
+
+    Attributes:
+        references: how often it was initialised since it last was not.
+        config: what the configuration file of the first of these said.
+    """
+
+    def __init__(self) -> None:
+        self.references = 0
+        self.config = Config()
+        self._lock = threading.Lock()
+        self._first: dict[str, Any] | None = None  # the first configuration given in this process
+        self._forked = False
+
+    def initialize(self, path: str) -> None:
+        """Begin, or count one more user.
+
+        Raises:
+            AlreadyInitialized: it was initialised before; the reference is counted, and all goes on.
+            InvalidFile: the file cannot be used; nothing has begun.
+            InvalidArgument: the configuration is another one than that of an earlier initialisation.
+        """
+        with self._lock:
+            if self.references:
+                self.references += 1
+                raise AlreadyInitialized(f"acl was initialised before; {self.references} references are counted now")
+            config = read_config(path)
+            self._remember(config, path)
+            self.config, self.references, self._forked = config, 1, False
+        share_texts(config.shares_texts)
+
+    def _remember(self, config: Config, path: str) -> None:
+        if not path:
+            return
+        if self._first is None:
+            self._first = config.document
+        elif self._first != config.document:
+            raise InvalidArgument(
+                f"{path!r} differs from the configuration that this process was initialised with first; "
+                "give the same again, or none"
+            )
+
+    def finalize(self, references: int | None = None) -> int:
+        """Give references back, by default all, and end with the last one; return how many are left.
+
+        Raises:
+            Refused: it is not initialised.
+            StreamError: queued work failed and nobody had asked; all is released nevertheless.
+        """
+        with self._lock:
+            if not self.references:
+                raise Refused(REPEAT_FINALIZE, "acl is not initialised, or was finalised before")
+            self.references -= self.references if references is None else references
+            if self.references:
+                return self.references
+        try:
+            for release in _at_finalize:
+                release()
+        finally:
+            clear_handles()
+            share_texts(False)
+        return 0
+
+    def require(self) -> None:
+        """Raise `NotInitialized` before the first initialisation and after the end."""
+        if not self.references:
+            cause = "this process was forked from an initialised one, whose threads it lacks; " if self._forked else ""
+            raise NotInitialized(f"acl is not initialised; {cause}call acl.init() first")
+
+    def after_fork(self) -> None:
+        """Forget everything: threads and locks of the parent do not exist here."""
+        self._lock = threading.Lock()
+        self._forked, self.references = self._forked or self.references > 0, 0
+        clear_handles()
+
+
+_at_finalize: list[Callable[[], object]] = []
+
+
+def at_finalize(release: Callable[[], object]) -> None:
+    """Call ``release()`` when the runtime ends; the first registered first."""
+    _at_finalize.append(release)
+
+
+state = State()
+require_init = state.require
+os.register_at_fork(after_in_child=state.after_fork)

@@ -1,0 +1,154 @@
+"""How a call ends: with a value and 0, or with a code and a text for the thread that made it.
+
+Functions behind this module raise. The decorators here make C calls of them:
+arguments by position only, a `TypeError` for a wrong number of them, and
+everything that goes wrong at run time as a code. On success that costs one call.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from acl._threads import here
+from aacl.errors import AclError, StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ("Refused", "code_alone", "code_of", "entry", "fail", "plain", "recent_text", "with_code")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Codes that no class of aacl.errors stands for.
+INVALID_PARAM = 100000
+INVALID_FILE = 100003
+REPEAT_FINALIZE = 100037
+FORMAT_NOT_MATCH = 100027
+MODEL_NOT_DYNAMIC = 100019
+PARAM_INVALID = 107000
+CONTEXT_NULL = 107002
+STREAM_SUBSCRIBE = 107011
+THREAD_SUBSCRIBE = 107012
+STREAM_NO_CALLBACK = 107015
+INVALID_HANDLE = 107017
+MODEL_ID_INVALID = 145003
+DIMS_UNKNOWN = 145000
+MAX_OPQUEUE_NUM = 148048
+BAD_ALLOC = 200000
+API_NOT_SUPPORTED = 200001
+RT_NOT_SUPPORTED = 207000
+STREAM_NOT_COMPLETE = 507004
+REPORT_TIMEOUT = 507012
+FAILURE = 500001
+"""A program's own exception, from a callback, at the next synchronise."""
+
+
+class Refused(Exception):
+    """A failure with a code of its own."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+_process_wide: list[str | None] = []
+"""Empty, or the recent text of all threads together (``err_msg_mode`` "1")."""
+
+
+def share_texts(shared: bool) -> None:
+    """Keep the recent text for the whole process, or for each thread."""
+    _process_wide[:] = [None] if shared else []
+
+
+def code_of(error: BaseException) -> int:
+    """Return the code of an error: that of the failed command for what a synchronise raises."""
+    if type(error) is StreamError and error.__cause__ is not None:
+        return code_of(error.__cause__)
+    if isinstance(error, (AclError, Refused)):
+        return error.code
+    return BAD_ALLOC if isinstance(error, MemoryError) else FAILURE
+
+
+def fail(name: str, error: BaseException) -> int:
+    """Remember why a call failed, for this thread, and return the code."""
+    code = code_of(error)
+    cause = error.__cause__ if type(error) is StreamError else None
+    notes = [*getattr(error, "__notes__", ()), *getattr(cause, "__notes__", ())]
+    text = "; ".join([f"{name} failed with {code}: {error or type(error).__name__}", *notes])
+    here.error = code
+    if _process_wide:
+        _process_wide[0] = text
+    else:
+        here.text = text
+    return code
+
+
+def recent_text() -> str | None:
+    """Return the text of the latest failure, once."""
+    if _process_wide:
+        text, _process_wide[0] = _process_wide[0], None
+    else:
+        text, here.text = here.text, None
+    return text
+
+
+def entry(failed: Callable[[int], R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a call of the C interface from a function that raises; ``failed(code)`` is what it returns then."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        function.__module__ = function.__module__.partition("._")[0]  # where programs find it
+        return functools.wraps(function)(_bound(function, failed))
+
+    return decorate
+
+
+def _bound(function: Callable[..., R], failed: Callable[[int], R]) -> Callable[..., R]:
+    most = function.__code__.co_argcount
+    least = most - len(function.__defaults__ or ())
+    name = f"{function.__module__}.{function.__name__}"
+
+    def call(*arguments: Any) -> R:
+        if len(arguments) != most and not least <= len(arguments) <= most:
+            raise TypeError(_wrong_number(least, most, len(arguments)))
+        try:
+            return function(*arguments)
+        except (AclError, Refused, MemoryError) as error:
+            return failed(fail(name, error))
+
+    def call_without(*_ignored: Any) -> R:
+        # Programs pass ids and handles to calls that take nothing: get_device(0), create_stream(context).
+        try:
+            return function()
+        except (AclError, Refused, MemoryError) as error:
+            return failed(fail(name, error))
+
+    return call if most else call_without
+
+
+def _wrong_number(least: int, most: int, given: int) -> str:
+    if least == most:
+        how, count = "exactly", most
+    else:
+        how, count = ("at least", least) if given < least else ("at most", most)
+    return f"function takes {how} {count} argument{'' if count == 1 else 's'} ({given} given)"
+
+
+def plain(failed: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a call that returns a value without a code, and ``failed`` when it cannot."""
+    return entry(lambda _code: failed)
+
+
+def with_code(*nothing: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a call that returns ``(*values, 0)``, and ``(*nothing, code)`` when it fails."""
+    return entry(lambda code: (*nothing, code))  # type: ignore[arg-type, return-value]
+
+
+def code_alone(function: Callable[P, int]) -> Callable[P, int]:
+    """Make a call that returns 0, or the code."""
+    return entry(_itself)(function)
+
+
+def _itself(code: int) -> int:
+    return code

@@ -1,0 +1,315 @@
+"""Tensor descriptions by handle. A handle stands for an immutable `aacl.TensorDesc`; setters put another in its place."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+import aacl
+import numpy as np
+from acl._handles import Handles
+from acl._status import FORMAT_NOT_MATCH, INVALID_PARAM, Refused, code_alone, plain, with_code
+from aacl.errors import InvalidArgument, UnsupportedDataType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = (
+    "create_tensor_desc",
+    "data_type_size",
+    "destroy_tensor_desc",
+    "get_tensor_desc_dim",
+    "get_tensor_desc_dim_range",
+    "get_tensor_desc_dim_v2",
+    "get_tensor_desc_element_count",
+    "get_tensor_desc_format",
+    "get_tensor_desc_name",
+    "get_tensor_desc_num_dims",
+    "get_tensor_desc_size",
+    "get_tensor_desc_type",
+    "set_tensor_const",
+    "set_tensor_desc_name",
+    "set_tensor_format",
+    "set_tensor_origin_format",
+    "set_tensor_origin_shape",
+    "set_tensor_place_ment",
+    "set_tensor_shape",
+    "set_tensor_shape_range",
+    "set_tensor_storage_format",
+    "set_tensor_storage_shape",
+    "tensor_descs",
+)
+
+tensor_descs: Handles[aacl.TensorDesc] = Handles("tensor desc", INVALID_PARAM)
+
+_RANGE_NUMBERS = 2  # ACL_TENSOR_SHAPE_RANGE_NUM: a range is (min, max)
+_known: dict[tuple[int, tuple[int, ...], int], aacl.TensorDesc] = {}
+_KNOWN_MOST = 4096
+
+
+@plain(0)
+def create_tensor_desc(data_type: int, dims: Sequence[int], format: int) -> int:
+    """Describe a tensor.
+
+    Args:
+        data_type: an ``aclDataType``; -1 for an absent optional input.
+        dims: the shape; -1 is a free dim, [-2] an unknown rank, [] a scalar.
+        format: an ``aclFormat``.
+
+    Returns:
+        The handle; 0 for a data type, a format or a dim that there is not.
+    """
+    key = (index(data_type), _dims(dims), index(format))
+    desc = _known.get(key)
+    if desc is None:
+        desc = _describe(*key)
+        if len(_known) >= _KNOWN_MOST:
+            _known.clear()
+        _known[key] = desc
+    return tensor_descs.add(desc)
+
+
+def _dims(dims: Sequence[int]) -> tuple[int, ...]:
+    if not isinstance(dims, (list, tuple, np.ndarray)):
+        raise TypeError(f"parameter must be a list, not {type(dims).__name__}")
+    return tuple([index(dim) for dim in dims])
+
+
+def _describe(data_type: int, dims: tuple[int, ...], format: int) -> aacl.TensorDesc:
+    return aacl.TensorDesc.of(_data_type(data_type), dims, _format(format))
+
+
+def _data_type(number: int) -> aacl.DataType:
+    try:
+        return aacl.DataType(number)
+    except ValueError:
+        raise UnsupportedDataType(f"there is no data type {number}") from None
+
+
+def _format(number: int) -> aacl.Format:
+    try:
+        return aacl.Format(number)
+    except ValueError:
+        raise InvalidArgument(f"there is no format {number}") from None
+
+
+def _change(
+    handle: int,
+    *,
+    ranges: Sequence[tuple[int, int]] | None = None,
+    value: aacl.abc.Array | None = None,
+    placement: int | None = None,
+    name: str | None = None,
+) -> int:
+    """Put a description with one part changed in the place of another; return 0."""
+    old = tensor_descs.get(handle)
+    new = aacl.TensorDesc.of(
+        old.dtype,
+        old.shape,
+        old.format,
+        ranges=old.ranges if ranges is None else ranges,
+        value=old.value if value is None else value,
+        placement=old.placement if placement is None else placement,
+        name=old.name if name is None else name,
+    )
+    tensor_descs.replace(handle, new)
+    return 0
+
+
+@plain(0)
+def data_type_size(data_type: int) -> int:
+    """Return the bytes of an element: 0 for strings, an undefined type and numbers that are no data type."""
+    try:
+        return aacl.DataType(index(data_type)).itemsize
+    except ValueError:
+        return 0
+
+
+@plain(None)
+def destroy_tensor_desc(tensor_desc: int) -> None:
+    """Destroy a description; what is none is left alone, with a text for `get_recent_err_msg`."""
+    tensor_descs.take(tensor_desc)
+
+
+@plain(-1)
+def get_tensor_desc_type(tensor_desc: int) -> int:
+    """Return the ``aclDataType``; -1 if it is no description."""
+    return int(tensor_descs.get(tensor_desc).dtype)
+
+
+@plain(-1)
+def get_tensor_desc_format(tensor_desc: int) -> int:
+    """Return the ``aclFormat``; -1 if it is no description."""
+    return int(tensor_descs.get(tensor_desc).format)
+
+
+@plain(0)
+def get_tensor_desc_size(tensor_desc: int) -> int:
+    """Return the bytes of the tensor; 0 when a dim is free, or if it is no description."""
+    return tensor_descs.get(tensor_desc).nbytes
+
+
+@plain(0)
+def get_tensor_desc_element_count(tensor_desc: int) -> int:
+    """Return the number of elements; 0 when a dim is free, or if it is no description."""
+    return max(0, tensor_descs.get(tensor_desc).element_count)
+
+
+@plain(0)
+def get_tensor_desc_num_dims(tensor_desc: int) -> int:
+    """Return the number of dims; 2^64 - 2 for an unknown rank; 0 for a scalar, or if it is no description."""
+    shape = tensor_descs.get(tensor_desc).shape
+    return (1 << 64) - 2 if shape == aacl.UNKNOWN_RANK else len(shape)
+
+
+@plain(-1)
+def get_tensor_desc_dim(tensor_desc: int, index: int) -> int:
+    """Return a dim, -1 where it is free; also -1 if there is no such dim. The older form of `get_tensor_desc_dim_v2`."""
+    return _dim(tensor_desc, index)
+
+
+@with_code(-1)
+def get_tensor_desc_dim_v2(tensor_desc: int, index: int) -> tuple[int, int]:
+    """Return (dim, 0), the dim -1 where it is free; (-1, 100000) if there is no such dim or description."""
+    return _dim(tensor_desc, index), 0
+
+
+def _dim(handle: int, position: int) -> int:
+    shape = tensor_descs.get(handle).shape
+    place = index(position)
+    if not 0 <= place < len(shape):
+        raise InvalidArgument(f"there is no dim {place} in {list(shape)}")
+    return shape[place]
+
+
+@with_code([])
+def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) -> tuple[list[int], int]:
+    """Return ([min, max], 0) of a dim, max -1 without limit; a fixed dim is both.
+
+    Args:
+        tensor_desc: the description.
+        index: of the dim.
+        dim_range_num: 2.
+
+    Returns:
+        ([], 100000) for another count than 2, or if there is no such dim or description.
+    """
+    desc, dim = tensor_descs.get(tensor_desc), _dim(tensor_desc, index)
+    if dim_range_num != _RANGE_NUMBERS:
+        raise InvalidArgument(f"a range has {_RANGE_NUMBERS} numbers; {dim_range_num} were asked for")
+    if dim >= 0:
+        return [dim, dim], 0
+    return list(desc.ranges[index]) if desc.ranges else [0, -1], 0
+
+
+@plain("")
+def get_tensor_desc_name(tensor_desc: int) -> str:
+    """Return the name; empty if it has none, or is no description."""
+    return tensor_descs.get(tensor_desc).name
+
+
+@plain(None)
+def set_tensor_desc_name(tensor_desc: int, name: str) -> None:
+    """Name a tensor."""
+    if not isinstance(name, str):
+        raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
+    _change(tensor_desc, name=name)
+
+
+@code_alone
+def set_tensor_const(tensor_desc: int, data_ptr: int, size: int) -> int:
+    """Make an input a constant: its contents are read from host memory now.
+
+    Args:
+        tensor_desc: the description, all dims fixed.
+        data_ptr: the contents.
+        size: their length in bytes, that of the tensor.
+
+    Returns:
+        0; 100000 for a null or wrong size; 107000 if the memory is not mapped; 100026 for a data type without contents.
+    """
+    desc, size = tensor_descs.get(tensor_desc), index(size)
+    if not index(data_ptr) or not desc.is_static or size != desc.nbytes:
+        raise InvalidArgument(f"{size} bytes at {data_ptr:#x} are not the contents of {desc!r} ({desc.nbytes} bytes)")
+    data = aacl.memory.read_bytes(data_ptr, size)
+    return _change(tensor_desc, value=np.frombuffer(data, desc.dtype.numpy_dtype).reshape(desc.shape))
+
+
+@code_alone
+def set_tensor_place_ment(tensor_desc: int, mem_type: int) -> int:
+    """Say where a tensor lies: 0 device, 1 host, 2 host and not compiled in. Returns 0; 100000 for other numbers."""
+    place = index(mem_type)
+    if place not in (0, 1, 2):
+        raise InvalidArgument(f"a tensor's placement is 0, 1 or 2, not {place}")
+    return _change(tensor_desc, placement=place)
+
+
+@code_alone
+def set_tensor_shape_range(tensor_desc: int, dims_range: Sequence[Sequence[int]]) -> int:
+    """Bound the free dims: a [min, max] for every dim, max -1 without limit. Returns 0; 100000 for another count."""
+    pairs = [tuple(index(bound) for bound in pair) for pair in dims_range]
+    if any(len(pair) != _RANGE_NUMBERS for pair in pairs):
+        raise InvalidArgument(f"a range is [min, max]; {dims_range!r} was given")
+    return _change(tensor_desc, ranges=[(pair[0], pair[1]) for pair in pairs])
+
+
+# The device keeps tensors in the layout that they are described with. Saying so again is
+# harmless; another storage layout is refused, for it would be computed on as if it were this one.
+
+
+def _keep_format(tensor_desc: int, format: int) -> int:
+    desc, wanted = tensor_descs.get(tensor_desc), _format(index(format))
+    if wanted is not desc.format:
+        raise Refused(
+            FORMAT_NOT_MATCH,
+            f"the software device keeps tensors in the layout they were created with, {desc.format.name} here; "
+            f"it cannot keep one in {wanted.name}",
+        )
+    return 0
+
+
+def _keep_shape(tensor_desc: int, dims: Sequence[int]) -> int:
+    desc, wanted = tensor_descs.get(tensor_desc), _dims(dims)
+    if wanted != desc.shape:
+        raise Refused(
+            FORMAT_NOT_MATCH,
+            f"the software device keeps tensors in the shape they were created with, {list(desc.shape)} here; "
+            f"it cannot keep one in {list(wanted)}",
+        )
+    return 0
+
+
+@code_alone
+def set_tensor_format(tensor_desc: int, format: int) -> int:
+    """Say again in which layout a tensor is stored. Returns 0; 100027 for another than it was created with."""
+    return _keep_format(tensor_desc, format)
+
+
+@code_alone
+def set_tensor_storage_format(tensor_desc: int, format: int) -> int:
+    """Do what `set_tensor_format` does; the older name."""
+    return _keep_format(tensor_desc, format)
+
+
+@code_alone
+def set_tensor_origin_format(tensor_desc: int, format: int) -> int:
+    """Say again of which layout a tensor is. Returns 0; 100027 for another than it was created with."""
+    return _keep_format(tensor_desc, format)
+
+
+@code_alone
+def set_tensor_shape(tensor_desc: int, dims: Sequence[int]) -> int:
+    """Say again in which shape a tensor is stored. Returns 0; 100027 for another than it was created with."""
+    return _keep_shape(tensor_desc, dims)
+
+
+@code_alone
+def set_tensor_storage_shape(tensor_desc: int, dims: Sequence[int]) -> int:
+    """Do what `set_tensor_shape` does; the older name."""
+    return _keep_shape(tensor_desc, dims)
+
+
+@code_alone
+def set_tensor_origin_shape(tensor_desc: int, dims: Sequence[int]) -> int:
+    """Say again of which shape a tensor is. Returns 0; 100027 for another than it was created with."""
+    return _keep_shape(tensor_desc, dims)

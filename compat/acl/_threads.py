@@ -1,0 +1,165 @@
+"""What belongs to a thread: its context and last error, the calls it reports, and threads that programs start.
+
+A report queue is the executor of a stream's callbacks: the stream puts a call
+in, the subscribed thread takes it out in ``process_report``. Once the queue is
+closed nobody will, so calls run where they are put, and fail at once.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ("Here", "ReportQueue", "here", "is_alive", "report_queue", "start", "stop")
+
+
+class Here(threading.local):
+    """One thread's part of the runtime's state.
+
+    Attributes:
+        context: the current context, which may have been closed meanwhile.
+        error: the code of the last call that failed.
+        text: what went wrong then, until it is read.
+    """
+
+    context: Any = None
+    error: int = 0
+    text: str | None = None
+
+
+here = Here()
+
+
+class ReportQueue:
+    """Calls that wait for the thread which reports them.
+
+    Attributes:
+        thread: the thread's identifier.
+        streams: the handles of the streams that are subscribed to the thread.
+        device: the number of the device of these streams; a thread serves one device at a time.
+        closed: whether the thread is over, or gave up; calls then fail.
+    """
+
+    def __init__(self, thread: int) -> None:
+        self.thread = thread
+        self.streams: set[int] = set()
+        self.device = -1
+        self.closed = False
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+
+    def submit(self, call: Callable[[], None], /) -> None:
+        """Put a call in; it never raises."""
+        self._calls.put(call)
+        if self.closed:  # looked at after putting: either `close` finds the call or this does
+            self._run_waiting()
+
+    def process(self, timeout: float | None) -> int:
+        """Run the calls that wait, on this thread; return how many those were.
+
+        Args:
+            timeout: seconds to wait for the first one; None waits for ever.
+        """
+        try:
+            call = self._calls.get(timeout=timeout)
+        except Empty:
+            return 0
+        if call is None:  # woken
+            return 0
+        call()
+        del call  # nothing of a call outlives it while the thread waits
+        return 1 + self._run_waiting()
+
+    def wake(self) -> None:
+        """Let the thread return from its wait."""
+        self._calls.put(None)
+
+    def close(self) -> None:
+        """Let the calls that wait, and those that come, fail."""
+        self.closed = True
+        self._run_waiting()
+
+    def _run_waiting(self) -> int:
+        ran = 0
+        while True:
+            try:
+                call = self._calls.get_nowait()
+            except Empty:
+                return ran
+            if call is not None:
+                call()
+                ran += 1
+
+
+_queues: dict[int, ReportQueue] = {}
+_started: dict[int, _Thread] = {}
+_lock = threading.Lock()
+
+
+def report_queue(thread: int) -> ReportQueue:
+    """Return a thread's queue; a thread that never had one gets it."""
+    queue = _queues.get(thread)
+    if queue is None:
+        with _lock:
+            queue = _queues.setdefault(thread, ReportQueue(thread))
+    return queue
+
+
+def is_alive(thread: int) -> bool:
+    """Whether a thread with this identifier runs now."""
+    return any(each.ident == thread for each in threading.enumerate())
+
+
+class _Thread(threading.Thread):
+    """A thread whose report queue ends with it: its identifier will be used again."""
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            queue = _queues.pop(threading.get_ident(), None)
+            if queue is not None:
+                queue.close()
+
+
+def start(function: Callable[[Any], object], arguments: object) -> int:
+    """Start a thread that calls ``function(arguments)``; return its identifier."""
+    thread = _Thread(target=function, args=(arguments,), name="acl-thread", daemon=True)
+    thread.start()
+    assert thread.ident is not None
+    _started[thread.ident] = thread
+    return thread.ident
+
+
+def stop(identifier: int) -> None:
+    """Wait for the end of a thread that `start` started.
+
+    Raises:
+        InvalidArgument: it started no such thread, or the thread would wait for itself.
+    """
+    thread = _started.get(identifier)
+    if thread is None:
+        raise InvalidArgument(f"there is no thread {identifier} that start_thread started and stop_thread did not stop")
+    if identifier == threading.get_ident():
+        raise InvalidArgument(f"thread {identifier} cannot wait for its own end; call stop_thread in another one")
+    queue = _queues.get(identifier)
+    if queue is not None:
+        queue.wake()
+    thread.join()
+    if _started.get(identifier) is thread:
+        del _started[identifier]
+
+
+def _forget() -> None:
+    """After a fork the child has one thread, and none of the others."""
+    _queues.clear()
+    _started.clear()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -1,0 +1,145 @@
+"""Callbacks: Python functions in their place in a stream, run by the thread that reports them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from acl._devices import stream_at
+from acl._status import (
+    PARAM_INVALID,
+    REPORT_TIMEOUT,
+    STREAM_NO_CALLBACK,
+    STREAM_SUBSCRIBE,
+    THREAD_SUBSCRIBE,
+    Refused,
+    code_alone,
+)
+from acl._threads import report_queue
+from acl.rt._exception import watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acl._threads import ReportQueue
+
+__all__ = ("launch_callback", "process_report", "subscribe_report", "unsubscribe_report")
+
+_UNSUBSCRIBED_WAIT = 0.1  # seconds that an endless wait of a thread lasts which no stream is bound to
+
+
+class _Callback:
+    """One call, as its stream runs it; it is dropped with the command."""
+
+    __slots__ = ("_argument", "_function", "_queue")
+
+    def __init__(self, function: Callable[[Any], object], argument: object, queue: ReportQueue) -> None:
+        self._function, self._argument, self._queue = function, argument, queue
+
+    def __call__(self) -> None:
+        if self._queue.closed:
+            raise Refused(THREAD_SUBSCRIBE, f"thread {self._queue.thread}, which should report a callback, is over")
+        try:
+            self._function(self._argument)
+        except Exception:
+            # The stream fails with it too, at the next synchronise; but codes are easily overlooked.
+            traceback.print_exc(file=sys.stderr)
+            raise
+
+
+@code_alone
+def subscribe_report(thread_id: int, stream: int) -> int:
+    """Let a thread report the callbacks of a stream, which is served by one thread at a time.
+
+    Args:
+        thread_id: what ``acl.util.start_thread`` or ``threading.get_ident`` gives.
+        stream: 0 stands for the default one. A thread may serve many, all of one device.
+
+    Returns:
+        0; 107011 if the stream is served already; 107012 if the thread serves another device; 107002, 107003 and
+        107017 for no context, a stream of another one, and no stream.
+    """
+    target, queue = stream_at(stream), report_queue(index(thread_id))
+    device = target.context.device.index
+    if target.reporter:
+        raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is served by thread {target.reporter}; unsubscribe it first")
+    if queue.streams and queue.device != device:
+        raise Refused(THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too")
+    target.reporter, queue.device = queue.thread, device
+    queue.streams.add(target.handle)
+    return 0
+
+
+@code_alone
+def unsubscribe_report(thread_id: int, stream: int) -> int:
+    """Undo `subscribe_report`; calls that were launched before are still reported. The thread wakes up.
+
+    Returns:
+        0; 107012 if the thread serves no stream; 107011 if it does not serve this one; other codes as there.
+    """
+    target, queue = stream_at(stream), report_queue(index(thread_id))
+    if not queue.streams:
+        raise Refused(THREAD_SUBSCRIBE, f"thread {thread_id} serves no stream")
+    if target.reporter != queue.thread:
+        raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is not served by thread {thread_id}")
+    target.reporter = 0
+    queue.streams.discard(target.handle)
+    if not queue.streams:
+        queue.wake()
+    return 0
+
+
+@code_alone
+def launch_callback(fn: Callable[[Any], object], user_data: object, block_type: int, stream: int) -> int:
+    """Submit ``fn(user_data)`` to a stream; the subscribed thread calls it in `process_report`.
+
+    Args:
+        fn: called with the same object, as its one argument.
+        user_data: any object, a list as a rule; kept alive until the call.
+        block_type: 1 lets what is submitted later wait for the call, 0 does not.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 107015 if no thread is subscribed to the stream; 107000 for another block type;
+        other codes as `subscribe_report`. An exception of ``fn`` is printed, and is code 500001 at the next synchronise.
+    """
+    if not callable(fn):
+        raise TypeError("parameter must be callable")
+    block_type = index(block_type)
+    target = stream_at(stream)
+    if block_type not in (0, 1):
+        raise Refused(PARAM_INVALID, f"a callback's block type is 0 or 1, not {block_type}")
+    if not target.reporter:
+        raise Refused(STREAM_NO_CALLBACK, f"no thread reports callbacks of stream {stream}; call subscribe_report first")
+    queue = report_queue(target.reporter)
+    watch(target, target.stream.call(_Callback(fn, user_data, queue), on=queue, block=bool(block_type)))
+    return 0
+
+
+@code_alone
+def process_report(timeout: int) -> int:
+    """Wait for callbacks of the streams that this thread serves, and run those that are there.
+
+    Args:
+        timeout: milliseconds to wait for the first one; -1 waits for ever.
+
+    Returns:
+        0; 507012 when none came in time, or the wait was ended by ``unsubscribe_report`` or ``stop_thread``;
+        107012 when none came and the thread serves no stream; 107000 for 0 and below -1.
+    """
+    timeout = index(timeout)
+    if timeout != -1 and timeout < 1:
+        raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 1 millisecond, not {timeout}")
+    queue = report_queue(threading.get_ident())
+    if timeout > 0:
+        ran = queue.process(timeout / 1000)
+    else:
+        ran = queue.process(None if queue.streams else _UNSUBSCRIBED_WAIT)
+    if ran:
+        return 0
+    if not queue.streams:
+        raise Refused(THREAD_SUBSCRIBE, "no stream is bound to this thread; call subscribe_report with its identifier")
+    raise Refused(REPORT_TIMEOUT, "no callback came in time")

@@ -1,0 +1,179 @@
+"""Copies and fills. The addresses tell which memory is meant; the kind that programs state is advice.
+
+An asynchronous copy takes its place in the stream. What it reads from pageable
+host memory it reads before the call returns, so that the program may change or
+free it; memory of ``malloc_host`` is read in the stream's own time.
+"""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+import aacl
+from acl import _blocks
+from acl._devices import current, stream_at
+from acl._status import RT_NOT_SUPPORTED, Refused, code_alone
+from acl._threads import here
+from acl.rt._exception import watch
+from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
+
+if TYPE_CHECKING:
+    from acl._devices import Stream
+
+__all__ = ("memcpy", "memcpy_async", "memset", "memset_async")
+
+_KINDS = range(8)  # aclrtMemcpyKind
+_HOST_TO_HOST, _DEVICE_TO_DEVICE, _DEFAULT = 0, 3, 4
+_ALIGNMENT = 64
+
+_copy = aacl.memory.copy
+_is_device = aacl.memory.is_device_address
+
+
+@code_alone
+def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
+    """Copy memory, and wait for the end.
+
+    Args:
+        dst: where to; may point into an allocation.
+        dest_max: bytes that the target has; not fewer than ``count``.
+        src: where from; may point into an allocation.
+        count: bytes; 0 copies nothing, whatever the addresses are.
+        kind: an ``aclrtMemcpyKind``.
+
+    Returns:
+        0; 100000 for a null address or an unknown kind; 107000 for more bytes than ``dest_max``, bytes outside
+        an allocation, or host memory that is not mapped or not writable; 107002 without a context.
+    """
+    dst, src, count = index(dst), index(src), index(count)
+    if not 0 < count <= index(dest_max) or not dst or not src or kind not in _KINDS:
+        if not _is_copy(dst, dest_max, src, count, kind):
+            return 0
+    context = here.context
+    if context is None or context.closed:
+        current()
+    _copy(dst, src, count)
+    return 0
+
+
+def _is_copy(dst: int, dest_max: int, src: int, count: int, kind: int) -> bool:
+    """Whether there is something to copy; raises for what cannot be asked."""
+    if index(kind) not in _KINDS:
+        raise InvalidArgument(f"copy kind {kind} is not known; they go from 0 to {_KINDS[-1]}")
+    _check_count(count, dest_max)
+    if count and not (dst and src):
+        raise InvalidArgument(f"cannot copy {count} bytes from {src:#x} to {dst:#x}: an address is null")
+    return count > 0
+
+
+def _check_count(count: int, most: int) -> None:
+    if not 0 <= count <= index(most):
+        raise InvalidMemoryRange(f"{count} bytes are more than the target's {most}, or fewer than none")
+
+
+@code_alone
+def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, stream: int) -> int:
+    """Submit a copy to a stream.
+
+    Args:
+        dst: where to. Memory of ``malloc_host``, and of the device, must stay until the stream is synchronised.
+        dest_max: bytes that the target has.
+        src: where from; other host memory than that of ``malloc_host`` is read before the call returns.
+        count: bytes.
+        kind: an ``aclrtMemcpyKind``; 0 is not possible here.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 207000 for kind 0 between host addresses; 107008 for kind 3 or 4 when both are
+        device addresses and one is no multiple of 64; other codes as `memcpy` and ``synchronize_stream``.
+    """
+    dst, src, count = index(dst), index(src), index(count)
+    target = stream_at(stream)
+    if not _is_copy(dst, dest_max, src, count, kind):
+        return 0
+    to_device, of_device = _is_device(dst), _is_device(src)
+    if kind == _HOST_TO_HOST and not (to_device or of_device):
+        raise Refused(RT_NOT_SUPPORTED, "a stream cannot copy from host to host memory; use acl.rt.memcpy")
+    if kind in (_DEVICE_TO_DEVICE, _DEFAULT) and to_device and of_device and (dst | src) % _ALIGNMENT:
+        raise UnalignedAddress(
+            f"a stream copies device memory from and to multiples of {_ALIGNMENT}: {src:#x} to {dst:#x}"
+        )
+    _submit(target, dst, src, count)
+    return 0
+
+
+def _submit(stream: Stream, dst: int, src: int, count: int) -> None:
+    native = stream.stream
+    host = None if _is_device(src) else _blocks.host_buffer(src, count)
+    pageable = host is None and not _is_device(src)
+    if pageable and native.idle:
+        _copy(dst, src, count)
+        return
+    if pageable:
+        host = aacl.HostBuffer(count)
+        _copy(host.address, src, count)
+        src = host.address
+    target = None if _is_device(dst) else _blocks.host_buffer(dst, count)
+    if host is not None and not _is_device(dst) and target is None:
+        completion = native.call(_copy, dst, src, count)  # between host addresses: checked while it copies
+    else:
+        completion = native.copy_memory(dst, src, count)
+    watch(stream, completion)
+    _hold(completion, host, target)
+
+
+def _hold(completion: aacl.Completion[None], *owners: object) -> None:
+    """Keep host memory alive until a command is over, even if the program frees it."""
+    if any(owner is not None for owner in owners) and not completion.done():
+        completion.add_done_callback(lambda _, _owners=owners: None)  # type: ignore[misc]
+
+
+@code_alone
+def memset(ptr: int, max_count: int, value: int, count: int) -> int:
+    """Set bytes, of device or host memory, and wait for the end.
+
+    Args:
+        ptr: the first byte.
+        max_count: bytes that are there; not fewer than ``count``.
+        value: its low byte is what they are set to.
+        count: bytes; 0 sets nothing.
+
+    Returns:
+        0; 100000 for a null address; 107000 for more bytes than ``max_count``, bytes outside an allocation, or host
+        memory that is not mapped or not writable; 107002 without a context.
+    """
+    address, value, nbytes = index(ptr), index(value), index(count)
+    _check_count(nbytes, max_count)
+    current()
+    if nbytes:
+        _check_address(address)
+        aacl.memory.fill(address, value, nbytes)
+    return 0
+
+
+@code_alone
+def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int) -> int:
+    """Submit setting bytes to a stream, 0 being the default one. Arguments and codes as `memset`."""
+    address, value, nbytes = index(ptr), index(value), index(count)
+    target = stream_at(stream)
+    _check_count(nbytes, max_count)
+    if not nbytes:
+        return 0
+    _check_address(address)
+    buffer = _blocks.device_buffer(address)
+    if buffer is None:  # host memory, or the device's of another owner: checked while it is set
+        completion: aacl.Completion[None] = target.stream.call(aacl.memory.fill, address, value, nbytes)
+        _hold(completion, _blocks.host_buffer(address, nbytes))
+    else:
+        if nbytes > buffer.address + buffer.reserved_nbytes - address:
+            raise InvalidMemoryRange(f"{nbytes} bytes at {address:#x} reach beyond {buffer!r}")
+        desc = aacl.TensorDesc.of(aacl.DataType.UINT8, (nbytes,))
+        completion = target.stream.fill(aacl.Tensor(desc, buffer, address - buffer.address), value)
+    watch(target, completion)
+    return 0
+
+
+def _check_address(address: int) -> None:
+    if not address:
+        raise InvalidArgument("cannot set memory at address 0")

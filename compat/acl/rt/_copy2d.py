@@ -1,0 +1,112 @@
+"""Copies of rows that lie apart: a window of an image, say."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import NamedTuple
+
+import aacl
+from acl import _blocks
+from acl._devices import current, stream_at
+from acl._status import code_alone
+from acl.rt._exception import watch
+from aacl.errors import InvalidArgument, InvalidMemoryRange
+
+__all__ = ("memcpy2d", "memcpy2d_async", "memcpy_2d", "memcpy_2d_async")
+
+_HOST_TO_DEVICE, _DEVICE_TO_HOST = 1, 2
+
+
+class _Rows(NamedTuple):
+    """The rows to copy: both places, bytes from row to row there, bytes of a row, and how many rows."""
+
+    dst: int
+    dpitch: int
+    src: int
+    spitch: int
+    width: int
+    height: int
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.width and self.height)
+
+    def reach(self, pitch: int) -> int:
+        """Return the bytes from the first row's start to the last row's end."""
+        return pitch * (self.height - 1) + self.width
+
+
+def _rows(dst: int, dpitch: int, src: int, spitch: int, width: int, height: int, kind: int) -> _Rows:
+    rows = _Rows(index(dst), index(dpitch), index(src), index(spitch), index(width), index(height))
+    if index(kind) not in (_HOST_TO_DEVICE, _DEVICE_TO_HOST):
+        raise InvalidArgument(f"rows are copied from host to device (1) or from device to host (2), not by kind {kind}")
+    if not 0 <= rows.width <= min(rows.dpitch, rows.spitch) or rows.height < 0:
+        raise InvalidArgument(
+            f"cannot copy {rows.height} rows of {rows.width} bytes that are {rows.spitch} apart to {rows.dpitch} apart"
+        )
+    if not rows.is_empty:
+        _check(rows, kind)
+    return rows
+
+
+def _check(rows: _Rows, kind: int) -> None:
+    """Look at both places before anything is written: all rows of the device, and whether the host's are mapped."""
+    if not (rows.dst and rows.src):
+        raise InvalidArgument(f"cannot copy rows from {rows.src:#x} to {rows.dst:#x}: an address is null")
+    device, pitch = (rows.dst, rows.dpitch) if kind == _HOST_TO_DEVICE else (rows.src, rows.spitch)
+    host, host_pitch = (rows.src, rows.spitch) if kind == _HOST_TO_DEVICE else (rows.dst, rows.dpitch)
+    buffer = _blocks.device_buffer(device)
+    if buffer is None or rows.reach(pitch) > buffer.address + buffer.reserved_nbytes - device:
+        raise InvalidMemoryRange(f"{rows.height} rows at {device:#x}, {pitch} apart, are not within an allocation")
+    aacl.memory.host_memory(host, rows.reach(host_pitch))
+
+
+def _copy_rows(rows: _Rows, *_owners: object) -> None:
+    copy = aacl.memory.copy
+    for row in range(rows.height):
+        copy(rows.dst + row * rows.dpitch, rows.src + row * rows.spitch, rows.width)
+
+
+@code_alone
+def memcpy2d(dst: int, dpitch: int, src: int, spitch: int, width: int, height: int, kind: int) -> int:
+    """Copy rows between host and device, and wait for the end.
+
+    Args:
+        dst: the first row's target.
+        dpitch: bytes from row to row there.
+        src: the first row.
+        spitch: bytes from row to row there.
+        width: bytes of a row; not more than either pitch.
+        height: rows; 0 copies nothing.
+        kind: 1 from host to device, 2 from device to host.
+
+    Returns:
+        0; 100000 for another kind, a null address, or a width beyond a pitch; 107000 for bytes outside an
+        allocation, or host memory that is not mapped or not writable; 107002 without a context.
+    """
+    current()
+    _copy_rows(_rows(dst, dpitch, src, spitch, width, height, kind))
+    return 0
+
+
+@code_alone
+def memcpy2d_async(
+    dst: int, dpitch: int, src: int, spitch: int, width: int, height: int, kind: int, stream: int
+) -> int:
+    """Submit what `memcpy2d` does to a stream, 0 being the default one; host memory is used as by ``memcpy_async``."""
+    target = stream_at(stream)
+    rows = _rows(dst, dpitch, src, spitch, width, height, kind)
+    if rows.is_empty:
+        return 0
+    owner = _blocks.host_buffer(rows.src if kind == _HOST_TO_DEVICE else rows.dst, 0)
+    if kind == _HOST_TO_DEVICE and owner is None:
+        owner = aacl.HostBuffer(rows.width * rows.height)
+        staged = rows._replace(dst=owner.address, dpitch=rows.width)
+        _copy_rows(staged)
+        rows = rows._replace(src=owner.address, spitch=rows.width)
+    watch(target, target.stream.call(_copy_rows, rows, owner))
+    return 0
+
+
+memcpy_2d, memcpy_2d_async = memcpy2d, memcpy2d_async
+"""The same by the names that some programs use."""

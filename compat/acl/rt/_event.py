@@ -1,0 +1,270 @@
+"""Events: marks in streams, for order and for time."""
+
+from __future__ import annotations
+
+from operator import index
+
+import aacl
+from acl._devices import OpenDevice, current, stream_at
+from acl._handles import Handles
+from acl._status import PARAM_INVALID, Refused, code_alone, with_code
+from acl.rt._wait import seconds
+from aacl.errors import EventNotRecorded, WrongContext
+
+__all__ = (
+    "create_event",
+    "create_event_ex_with_flag",
+    "create_event_with_flag",
+    "destroy_event",
+    "event_elapsed_time",
+    "event_get_timestamp",
+    "get_event_avail_num",
+    "get_event_id",
+    "query_event",
+    "query_event_status",
+    "query_event_wait_status",
+    "record_event",
+    "reset_event",
+    "stream_wait_event",
+    "synchronize_event",
+    "synchronize_event_with_timeout",
+)
+
+# Source of the rules: the pages of create_event, create_event_with_flag and create_event_ex_with_flag.
+_SYNC, _PROGRESS, _TIME_LINE = 0x1, 0x2, 0x8
+_FLAGS = _SYNC | _PROGRESS | _TIME_LINE
+_MOST = 65535  # events of a device
+_COMPLETE, _NOT_READY = 0, 1
+_PLAIN, _WITH_FLAG, _EX = "create_event", "create_event_with_flag", "create_event_ex_with_flag"
+
+
+class _Event:
+    """An event.
+
+    Attributes:
+        event: the native event.
+        device: of the context that it was made in.
+        flags: what it may be used for.
+        maker: the call that made it, on which depends what else takes it.
+        reset: whether it was reset after its last recording.
+        waits: the waits of streams that are not known to be over.
+    """
+
+    __slots__ = ("device", "event", "flags", "maker", "reset", "waits")
+
+    def __init__(self, device: OpenDevice, flags: int, maker: str) -> None:
+        self.event = aacl.Event()
+        self.device, self.flags, self.maker = device, flags, maker
+        self.reset = False
+        self.waits: list[aacl.Completion[None]] = []
+
+    def require(self, handle: int, flag: int, act: str) -> None:
+        """Refuse an act that the event's flags do not allow."""
+        if not self.flags & flag:
+            raise Refused(
+                PARAM_INVALID, f"cannot {act} event {handle}: it was made with flag {self.flags:#x}, without {flag:#x}"
+            )
+
+    def refuse_made_by(self, handle: int, act: str, *makers: str) -> None:
+        """Refuse an act for events of some makers."""
+        if self.maker in makers:
+            raise Refused(
+                PARAM_INVALID, f"cannot {act} event {handle}, which {self.maker} made; make it with {_WITH_FLAG}"
+            )
+
+    @property
+    def pending(self) -> bool:
+        """Whether the latest recording was not reached, or was taken back."""
+        return self.reset or not self.event.done()
+
+
+_events: Handles[_Event] = Handles("event")
+
+
+@with_code(0)
+def create_event() -> tuple[int, int]:
+    """Make an event for order and time, which cannot be reset. Returns (handle, 0); (0, 107002) without a context."""
+    return _events.add(_Event(current().device, _SYNC | _TIME_LINE, _PLAIN)), 0
+
+
+@with_code(0)
+def create_event_with_flag(flag: int) -> tuple[int, int]:
+    """Make an event for what the bits say.
+
+    Args:
+        flag: 0x1 order between streams, 0x2 progress of a stream, 0x8 time.
+
+    Returns:
+        (handle, 0); (0, 107000) for no bits or other ones; (0, 107002) without a context.
+    """
+    return _events.add(_Event(current().device, _flags(flag), _WITH_FLAG)), 0
+
+
+@with_code(0)
+def create_event_ex_with_flag(flag: int) -> tuple[int, int]:
+    """Make an event as `create_event_with_flag` does, for any number of recordings; it cannot be reset."""
+    return _events.add(_Event(current().device, _flags(flag), _EX)), 0
+
+
+def _flags(flag: int) -> int:
+    flag = index(flag)
+    if not flag or flag & ~_FLAGS:
+        raise Refused(PARAM_INVALID, f"an event's flag is made of 0x1, 0x2 and 0x8; {flag:#x} was given")
+    return flag
+
+
+@code_alone
+def destroy_event(event: int) -> int:
+    """Destroy an event; streams that wait for it go on waiting. Returns 0; 100000 for 0; 107017 if it is none."""
+    _events.take(event)
+    return 0
+
+
+@code_alone
+def record_event(event: int, stream: int) -> int:
+    """Put a mark behind a stream's work; an earlier one is forgotten, but for the streams that wait for it.
+
+    Returns:
+        0; 107003 for a stream of another context, or an event of another device; 107017 for no event or stream.
+    """
+    mark, target = _events.get(event), stream_at(stream)
+    if mark.device is not target.context.device:
+        raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
+    target.stream.record_event(mark.event)
+    mark.reset = False
+    return 0
+
+
+@code_alone
+def stream_wait_event(stream: int, event: int) -> int:
+    """Let what is given to a stream from now on wait for an event's latest recording; a stream comes first here.
+
+    Returns:
+        0, at once if the event was never recorded; 107000 for an event made without flag 0x1; other codes as
+        `record_event`.
+    """
+    target, mark = stream_at(stream), _events.get(event)
+    mark.require(event, _SYNC, "wait for")
+    if mark.device is not target.context.device:
+        raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
+    completion = target.stream.wait_event(mark.event)
+    mark.waits = [wait for wait in mark.waits if not wait.done()]
+    if not completion.done():
+        mark.waits.append(completion)
+    return 0
+
+
+@code_alone
+def reset_event(event: int, stream: int) -> int:
+    """Take an event's recording back, once the streams that wait for it are through.
+
+    Returns:
+        0; 107000 for an event of `create_event` or `create_event_ex_with_flag`, or without flag 0x1; other
+        codes as `record_event`.
+    """
+    mark, _ = _events.get(event), stream_at(stream)
+    mark.refuse_made_by(event, "reset", _PLAIN, _EX)
+    mark.require(event, _SYNC, "reset")
+    mark.event, mark.reset = aacl.Event(), True
+    return 0
+
+
+@with_code(_NOT_READY)
+def query_event(event: int) -> tuple[int, int]:
+    """Return (0, 0) when the latest recording was reached, or there never was one; (1, 0) when not.
+
+    Returns:
+        (1, 107000) for an event of `create_event_ex_with_flag`; (1, 107017) if it is no event.
+    """
+    mark = _events.get(event)
+    mark.refuse_made_by(event, "query", _EX)
+    return _NOT_READY if mark.pending else _COMPLETE, 0
+
+
+@with_code(0)
+def query_event_status(event: int) -> tuple[int, int]:
+    """Return (1, 0) when the latest recording was reached, or there never was one; (0, 0) when not."""
+    return int(not _events.get(event).pending), 0
+
+
+@with_code(_NOT_READY)
+def query_event_wait_status(event: int) -> tuple[int, int]:
+    """Return (0, 0) when all streams that waited for an event are through; (1, 0) when not.
+
+    Returns:
+        (1, 107000) for an event of `create_event_ex_with_flag`, or without flag 0x1; (1, 107017) if it is no event.
+    """
+    mark = _events.get(event)
+    mark.refuse_made_by(event, "query the waits of", _EX)
+    mark.require(event, _SYNC, "query the waits of")
+    return _COMPLETE if all(wait.done() for wait in mark.waits) else _NOT_READY, 0
+
+
+@code_alone
+def synchronize_event(event: int) -> int:
+    """Wait until an event's latest recording is reached. Returns 0; 107002 without a context; 107017 if it is none."""
+    _wait(event, None)
+    return 0
+
+
+@code_alone
+def synchronize_event_with_timeout(event: int, timeout: int) -> int:
+    """Do what `synchronize_event` does for a time.
+
+    Args:
+        event: the event.
+        timeout: milliseconds; -1 waits for ever, 0 looks once.
+
+    Returns:
+        As `synchronize_event`; 507047 when the time is over; 107000 below -1.
+    """
+    _wait(event, seconds(timeout))
+    return 0
+
+
+def _wait(handle: int, timeout: float | None) -> None:
+    current()
+    aacl.blocking.wait_event(_events.get(handle).event, timeout, block_loop=True)
+
+
+@with_code(0.0)
+def event_elapsed_time(start_event: int, end_event: int) -> tuple[float, int]:
+    """Return (milliseconds between two reached recordings, 0).
+
+    Returns:
+        (0.0, code): 107006 for an event that was not reached, or made without flag 0x8; 107007 if the end
+        lies before the start; 107003 for events of two devices; 107017 for no event.
+    """
+    start, end = _events.get(start_event), _events.get(end_event)
+    for handle, mark in ((start_event, start), (end_event, end)):
+        _require_time(handle, mark)
+    if start.device is not end.device:
+        raise WrongContext(f"events {start_event} and {end_event} were made on two devices, which share no clock")
+    return end.event.elapsed_since(start.event) * 1000, 0
+
+
+@with_code(0)
+def event_get_timestamp(event: int) -> tuple[int, int]:
+    """Return (microseconds of the device's clock when the latest recording was reached, 0); codes as for elapsed time."""
+    mark = _events.get(event)
+    _require_time(event, mark)
+    return int(mark.event.time * 1_000_000), 0
+
+
+def _require_time(handle: int, mark: _Event) -> None:
+    if not mark.flags & _TIME_LINE:
+        raise EventNotRecorded(f"event {handle} keeps no time; make it with flag {_TIME_LINE:#x}")
+
+
+@with_code(0)
+def get_event_id(event: int) -> tuple[int, int]:
+    """Return (number, 0): the event's own, in this process."""
+    _events.get(event)
+    return index(event), 0
+
+
+@with_code(0)
+def get_event_avail_num() -> tuple[int, int]:
+    """Return (events that the device can still make, 0), as the card counts them; nothing here runs out."""
+    current()
+    return max(0, _MOST - len(_events.objects)), 0

@@ -1,0 +1,70 @@
+"""Waiting for streams: on the caller's thread, other threads running meanwhile, notebooks included."""
+
+from __future__ import annotations
+
+from operator import index
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
+from aacl.errors import WaitTimeout, WouldBlock
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from acl._devices import Stream
+
+__all__ = ("seconds", "wait", "wait_all")
+
+
+def seconds(milliseconds: int) -> float | None:
+    """Return a timeout in seconds, None for -1.
+
+    Raises:
+        Refused: it is below -1 (107000).
+    """
+    milliseconds = index(milliseconds)
+    if milliseconds < -1:
+        raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 0 milliseconds, not {milliseconds}")
+    return None if milliseconds == -1 else milliseconds / 1000
+
+
+def wait(stream: Stream, timeout: float | None = None) -> None:
+    """Wait for a stream's work, and raise the first failure that nobody received.
+
+    Calls that the stream does not wait for itself (``launch_callback`` without blocking) are not waited for.
+
+    Raises:
+        StreamError: work failed.
+        WaitTimeout: the time is over; the work goes on.
+        Refused: a blocking callback of this very stream waits (507004); it would wait for itself.
+    """
+    native = stream.stream
+    barrier = native.barrier(detached=False)
+    if not barrier.done():
+        _block(stream, barrier, timeout)
+    native.raise_failure()
+
+
+def _block(stream: Stream, barrier: object, timeout: float | None) -> None:
+    try:
+        over = barrier.wait(timeout, block_loop=True)  # type: ignore[attr-defined]
+    except WouldBlock as error:
+        raise Refused(STREAM_NOT_COMPLETE, f"a callback cannot wait for its own stream {stream.handle}: {error}") from None
+    if not over:
+        raise WaitTimeout(f"stream {stream.handle} is not through its work after {timeout} s; the work goes on")
+
+
+def wait_all(streams: Sequence[Stream], timeout: float | None) -> None:
+    """Wait for several streams, and raise the first failure among them once all are through; raises as `wait` does."""
+    end = None if timeout is None else monotonic() + timeout
+    failure: BaseException | None = None
+    for stream in streams:
+        try:
+            wait(stream, None if end is None else max(0.0, end - monotonic()))
+        except WaitTimeout:
+            raise
+        except Exception as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure

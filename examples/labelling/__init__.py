@@ -1,0 +1,1 @@
+"""The parts of the demo: the files, their features, three ways to label them, and what is shown."""

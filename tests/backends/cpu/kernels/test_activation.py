@@ -1,0 +1,117 @@
+"""Activations, against the math module."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aacl.abc import Array
+from aacl.errors import InvalidArgument, UnsupportedDataType
+
+Run = Callable[..., list[Array]]
+Close = Callable[..., None]
+BF16 = np.dtype(ml_dtypes.bfloat16)
+FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BF16]
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def _phi(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+_FUNCTIONS: dict[str, Callable[[float], float]] = {
+    "Relu": lambda x: max(x, 0.0),
+    "Relu6": lambda x: min(max(x, 0.0), 6.0),
+    "LeakyRelu": lambda x: x if x > 0 else 0.0,
+    "Sigmoid": _sigmoid,
+    "Tanh": math.tanh,
+    "Softplus": lambda x: max(x, 0) + math.log1p(math.exp(-abs(x))),
+    "Softsign": lambda x: x / (1 + abs(x)),
+    "LogSigmoid": lambda x: -max(-x, 0) - math.log1p(math.exp(-abs(x))),
+    "Mish": lambda x: x * math.tanh(max(x, 0) + math.log1p(math.exp(-abs(x)))),
+    "Swish": lambda x: x * _sigmoid(x),
+    "FastGelu": lambda x: x * math.exp(0.851 * (x - abs(x))) / (1 + math.exp(-1.702 * abs(x))),
+    "HardSwish": lambda x: x * min(max(x + 3, 0), 6) / 6,
+    "HardSigmoid": lambda x: min(max(x * 0.16666666 + 0.5, 0), 1),
+    "Elu": lambda x: x if x > 0 else math.expm1(x),
+    "Gelu": lambda x: x * _phi(x),
+    "GeluV2": lambda x: x * _phi(x),
+    "Erf": math.erf,
+}
+_NARROW = {"Gelu", "GeluV2", "FastGelu", "Swish", "HardSwish", "Mish", "HardSigmoid", "LogSigmoid"}  # no float64
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("op_type", _FUNCTIONS)
+def test_values(run: Run, close: Close, op_type: str, dtype: np.dtype[Any]) -> None:
+    """Every float dtype, over the range where the function bends and beyond, apart and in place."""
+    if op_type in _NARROW and dtype == np.float64:
+        with pytest.raises(UnsupportedDataType):
+            run(op_type, [np.ones(2)])
+        return
+    x = np.concatenate([np.linspace(-8, 8, 201), [-60, 60, 1e-3, -1e-3]]).astype(dtype)
+    (found,) = run(op_type, [x])
+    (same,) = run(op_type, [x], into=0)
+
+    assert found.dtype == dtype
+    # Where Gelu's two factors almost cancel, the error is that of float32's erf near 1.
+    floor = 2.0 if op_type.startswith("Gelu") else 0.2
+    close(found, [_FUNCTIONS[op_type](float(value)) for value in x], units=6, floor=floor)
+    assert found.tobytes() == same.tobytes()
+
+
+@pytest.mark.parametrize("op_type", sorted(set(_FUNCTIONS) - _NARROW))
+def test_infinities_and_nan(run: Run, op_type: str) -> None:
+    """NaN stays NaN, infinities give the limit, and nothing warns."""
+    x = np.array([np.nan, np.inf, -np.inf], np.float32)
+    (found,) = run(op_type, [x])
+    limits = {"Relu": (np.inf, 0), "Sigmoid": (1, 0), "Tanh": (1, -1), "Erf": (1, -1), "Softplus": (np.inf, 0)}
+
+    assert np.isnan(found[0])
+    if op_type in limits:
+        assert tuple(found[1:]) == limits[op_type]
+
+
+@given(st.floats(-6, 6, width=32))
+@settings(max_examples=60)
+def test_error_function(run: Run, value: float) -> None:
+    """Within 4 units in the last place of float32, odd, and never beyond 1."""
+    found = float(run("Erf", [np.float32(value)])[0])
+    exact = math.erf(value)
+
+    assert abs(found - exact) <= 4 * 2**-23 * abs(exact) + 1e-45
+    assert abs(found) <= 1
+    assert float(run("Erf", [np.float32(-value)])[0]) == -found
+
+
+def test_attributes(run: Run, close: Close) -> None:
+    """Slopes, scales and forms that are not the defaults."""
+    x = np.array([-2.0, -0.5, 0.0, 3.0], np.float32)
+
+    close(run("LeakyRelu", [x], {"negative_slope": 2.0})[0], [-4, -1, 0, 3])
+    close(run("Swish", [x], {"scale": 2.0})[0], [v * _sigmoid(2 * v) for v in x.tolist()], units=4)
+    elu = {"alpha": 2.0, "scale": 3.0, "input_scale": 0.5}
+    close(run("Elu", [x], elu)[0], [3 * v if v > 0 else 6 * math.expm1(v / 2) for v in x.tolist()], units=4)
+    tanh = [0.5 * v * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3))) for v in x.tolist()]
+    close(run("GeluV2", [x], {"approximate": "tanh"})[0], tanh, units=8, floor=0.1)
+    with pytest.raises(InvalidArgument, match="approximate is 'erf'; it is 'none' or 'tanh'"):
+        run("GeluV2", [x], {"approximate": "erf"})
+
+
+def test_integers(run: Run) -> None:
+    """Relu and Relu6 keep integer dtypes."""
+    x = np.array([-3, 0, 9], np.int8)
+
+    assert run("Relu", [x])[0].tolist() == [0, 0, 9]
+    (found,) = run("Relu6", [x.astype(np.int64)])
+    assert (found.dtype, found.tolist()) == (np.dtype(np.int64), [0, 0, 6])

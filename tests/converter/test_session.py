@@ -1,0 +1,73 @@
+"""Shapes of outputs: inferred, found by a trial run, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from aacl.converter import (
+    Unconvertible,
+    convert,
+)
+from aacl.models._package import ModelPackage
+
+F = TensorProto.FLOAT
+Save = Callable[..., Path]
+Read = Callable[[Path], ModelPackage]
+Run = Callable[..., list[Any]]
+RNG = np.random.default_rng(3)
+
+
+def test_shapes_computed_inside_are_found(save: Save, read: Read) -> None:
+    """An output shape computed from a Shape node is static once the input is, whatever the exporter stated."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"]),
+        helper.make_node("Gather", ["s", "zero"], ["n"]),
+        helper.make_node("Concat", ["n", "rest"], ["t"], axis=0),
+        helper.make_node("Reshape", ["x", "t"], ["y"]),
+    ]
+    source = save(nodes, [("x", F, ["n", 3, 4])], [("y", F, [1, 12])], {"zero": np.array([0]), "rest": np.array([-1])})
+
+    assert read(convert(source, source.with_name("o"), input_shape="x:5,3,4")).signature.outputs[0].shape == (5, 12)
+
+
+def test_shapes_that_inference_cannot_tell_are_found_by_trial(save: Save, read: Read) -> None:
+    """A Loop's output has no inferable shape; trial runs find it."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Concat", ["v", "v"], ["v2"], axis=0)],
+        "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []), helper.make_tensor_value_info("v", F, None)],
+        [helper.make_tensor_value_info("go2", TensorProto.BOOL, []), helper.make_tensor_value_info("v2", F, None)],
+    )  # fmt: skip
+    source = save(
+        [helper.make_node("Loop", ["count", "yes", "x"], ["y"], body=body)],
+        [("x", F, [2])],
+        [("y", F, None)],
+        {"count": np.array(3), "yes": np.array(True)},
+    )
+
+    assert read(convert(source, source.with_name("o"))).signature.outputs[0].shape == (16,)
+
+
+def test_value_dependent_shapes_are_refused_by_name(save: Save) -> None:
+    """An output whose shape depends on values is refused, not given a guessed shape."""
+    source = save(
+        [helper.make_node("NonZero", ["x"], ["where"])], [("x", F, [4])], [("where", TensorProto.INT64, None)]
+    )
+
+    with pytest.raises(Unconvertible, match=r"depend on the values.*'where'"):
+        convert(source, source.with_name("o"))
+
+
+def test_scalar_output_is_a_scalar(save: Save, read: Read) -> None:
+    """A scalar output, which ONNX Runtime shows like an unknown rank, has no dims and its true size."""
+    source = save([helper.make_node("ReduceSum", ["x"], ["y"], keepdims=0)], [("x", F, [4])], [("y", F, None)])
+
+    output = read(convert(source, source.with_name("o"))).signature.outputs[0]
+
+    assert (output.shape, output.nbytes) == ((), 4)

@@ -1,0 +1,12 @@
+"""What the tests of several rooms share."""
+
+from tests.helpers._hold import Hold as Hold
+from tests.helpers._hold import Overlap as Overlap
+from tests.helpers._interrupts import interrupted_everywhere as interrupted_everywhere
+from tests.helpers._subprocess import Finished as Finished
+from tests.helpers._subprocess import run_python as run_python
+from tests.helpers._work import Boom as Boom
+from tests.helpers._work import PythonWork as PythonWork
+from tests.helpers._work import fail as fail
+
+__all__ = ("Boom", "Finished", "Hold", "Overlap", "PythonWork", "fail", "interrupted_everywhere", "run_python")
