@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from aacl import dtypes as dtypes
     from aacl import errors as errors
     from aacl import memory as memory
+    from aacl import models as models
     from aacl import ops as ops
     from aacl.errors import Aborted as Aborted
     from aacl.errors import AclError as AclError
@@ -155,7 +156,7 @@ _ROOMS = {
     # models
     "aacl.models": ("Model",),
 }
-_MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "ops")
+_MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops")
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = tuple(sorted((*_ROOM_OF, *_MODULES)))

@@ -86,7 +86,7 @@ class DataType(enum.IntEnum):
         if isinstance(dtype, DataType):
             return dtype
         try:
-            found = np.dtype(dtype)
+            found = np.dtype(dtype if dtype is not None else "none")  # NumPy reads None as float64
         except TypeError:
             raise InvalidArgument(f"{dtype!r} is not a data type; pass a DataType or a NumPy dtype") from None
         try:

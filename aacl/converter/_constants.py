@@ -58,7 +58,10 @@ def take_out(model: ModelProto, folder: Path | None) -> dict[str, Constant]:
 
 def embed_external_data(model: ModelProto, files: _ExternalFiles, skip: dict[str, Constant]) -> None:
     """Put the external data of every other tensor (attributes, subgraphs) into the model."""
-    stubs = {id(tensor) for tensor in model.graph.initializer if tensor.name in skip}
+    # Kept in a variable: protobuf makes these objects as they are asked for, and an id means
+    # something only while its object lives.
+    initializers = list(model.graph.initializer)
+    stubs = {id(tensor) for tensor in initializers if tensor.name in skip}
     for tensor in tensors_of(model):
         if _is_external(tensor) and id(tensor) not in stubs:
             _embed(tensor, files.read(tensor))

@@ -18,7 +18,7 @@ import numpy as np
 
 from aacl.converter._reports import OperatorFileInvalid
 from aacl.dtypes import DataType, Format
-from aacl.ops._desc import UNKNOWN_RANK, TensorDesc
+from aacl.tensors import UNKNOWN_RANK, TensorDesc
 
 __all__ = ("OperatorRequest", "file_name", "parse_operator_file")
 

@@ -16,7 +16,7 @@ from aacl.errors import AclError, NotSupported, OperatorNotFound
 if TYPE_CHECKING:
     from aacl.converter._operator_file import OperatorRequest
     from aacl.models._package import OperatorPackage
-    from aacl.ops._desc import TensorDesc
+    from aacl.tensors import TensorDesc
 
 __all__ = ("convert_operators",)
 

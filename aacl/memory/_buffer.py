@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -26,10 +26,14 @@ _new = object.__new__
 _BYTE = np.dtype(np.uint8)
 
 
-class _Pin(np.ndarray[Any, np.dtype[Any]]):
-    """The base of a view that a program got: it holds the block's lease until the last such view dies."""
+class _Pin:
+    """What owns the memory of a view that a program got: it holds the block's lease until the last such view dies."""
 
-    lease: Lease
+    __slots__ = ("__array_interface__", "_lease", "_memory")
+
+    def __init__(self, address: int, nbytes: int, lease: Lease, memory: Array) -> None:
+        self._lease, self._memory = lease, memory
+        self.__array_interface__ = {"data": (address, False), "shape": (nbytes,), "typestr": "|u1", "version": 3}
 
 
 @final
@@ -94,12 +98,11 @@ class Buffer:
                 f"an array of shape {dims} and dtype {item} at byte {offset} takes {nbytes} bytes; "
                 f"{self!r} has {self.reserved_nbytes}"
             )
-        memory = self._space.backend.view(self.address + offset, (nbytes,), _BYTE).data
-        # NumPy shortens a chain of bases of one type. The pin's base is no array and the pin no plain
-        # one, so every array made from the one returned here keeps the pin.
-        pin = _Pin((nbytes,), _BYTE, memory)
-        pin.lease = lease
-        return np.ndarray(dims, item, pin)
+        address = self.address + offset
+        # NumPy shortens a chain of bases that are all plain arrays. The pin is none, so every array
+        # made from the one returned here keeps it.
+        pin = _Pin(address, nbytes, lease, self._space.backend.view(address, (nbytes,), _BYTE))
+        return np.ndarray(dims, item, np.asarray(pin))
 
     def lease(self, act: str) -> Lease:
         """Return what keeps the bytes in place as long as it is held.
@@ -122,6 +125,7 @@ class Buffer:
 
 def allocate(space: DeviceMemory, nbytes: int, rule: AllocationRule = MALLOC) -> Buffer:
     """Return a new buffer of ``nbytes`` on a device, rounded and aligned by ``rule``."""
+    nbytes = whole(nbytes, "a number of bytes")
     return wrap(space, space.bin(nbytes, rule).lease(), nbytes)
 
 
@@ -147,6 +151,7 @@ class _HostSpace:
 
     index = -1
     epoch = object()
+    faulted: ClassVar[dict[int, object]] = {}
 
     @property
     def backend(self) -> _HostSpace:
@@ -165,8 +170,8 @@ class _HostSpace:
     def free(self, lease: object) -> None:
         """Nothing was allocated."""
 
-    def invalidate(self) -> None:
-        """Operations bound to a device check host tensors at that device's epoch only."""
+    def add_fault(self, tensor: object) -> None:
+        """Look for it in the tensor: what runs on a device reads host memory at its own risk."""
 
 
 _HOST_SPACE: Any = _HostSpace()

@@ -15,6 +15,7 @@ slot that is not found before the next merge.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 __all__ = ("SLOT", "ArenaPlanner", "Block")
@@ -118,8 +119,8 @@ class ArenaPlanner:
         return block if block is not None and address < block.start + block.reserved else None
 
     def blocks(self) -> list[Block]:
-        """Return the live blocks, in no order."""
-        return list(self._live.values())
+        """Return the live blocks in address order."""
+        return sorted(self._live.values(), key=itemgetter(0))
 
     def largest_free(self) -> int:
         """Return the longest span that one block could take now, in bytes."""
@@ -207,7 +208,7 @@ class ArenaPlanner:
         if previous_free:
             top = starts.pop()
             free.discard(top)
-        slots = {start: end - start for start, end in zip(starts, [*starts[1:], top], strict=True)}
+        slots = {start: end - start for start, end in zip(starts, [*starts[1:], top], strict=False)}
         # No call from here to the last assignment: an interrupt finds the old plan or the new one.
         self._starts, self._slots, self._top = starts, slots, top
         self._free, self._sizes, self._free_bytes, self._given = {}, [], 0, 0

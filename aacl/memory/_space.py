@@ -17,6 +17,7 @@ import threading
 from collections import Counter, deque
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from aacl.errors import InvalidArgument, InvalidMemoryRange, OutOfMemory
 from aacl.memory._number import whole
@@ -24,6 +25,7 @@ from aacl.memory._planner import ArenaPlanner, Block
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
+    from weakref import ReferenceType
 
     from aacl.abc import DeviceBackend
     from aacl.memory._rules import AllocationRule
@@ -114,12 +116,13 @@ class DeviceMemory:
     Attributes:
         epoch: replaced whenever a buffer is freed or a tensor's contents become invalid,
             so that operations bound before check themselves again.
-        has_faults: whether any tensor's contents ever became invalid.
+        faulted: the tensors that have no contents because the command that should have made them
+            failed, by id; an entry goes with its tensor.
         plans: what rooms above found out once for this device and keep, by keys of their own.
     """
 
     __slots__ = ("_bins", "_lock", "_misses", "_planner", "_within", "backend", "base", "epoch",
-                 "has_faults", "index", "plans", "total")  # fmt: skip
+                 "faulted", "index", "plans", "total")  # fmt: skip
 
     def __init__(self, backend: DeviceBackend, index: int, within: Lease | None = None) -> None:
         """Plan all of a device's memory, or the block that ``within`` leases."""
@@ -130,7 +133,7 @@ class DeviceMemory:
         else:
             self.base, self.total = within.address, within.reserved
         self.epoch = Epoch()
-        self.has_faults = False
+        self.faulted: dict[int, ReferenceType[Any]] = {}
         self.plans: dict[Hashable, Any] = {}
         self._planner = ArenaPlanner(self.base, self.total, tight=within is not None)
         self._lock = threading.Lock()
@@ -188,10 +191,10 @@ class DeviceMemory:
             )
         return block
 
-    def invalidate(self) -> None:
-        """Make every operation bound to this memory check itself, and what it reads, before its next run."""
-        self.has_faults = True
-        self.epoch = Epoch()
+    def add_fault(self, tensor: Any) -> None:
+        """Remember that a tensor has no contents."""
+        key, faulted = id(tensor), self.faulted
+        faulted[key] = ref(tensor, lambda _: faulted.pop(key, None))
 
     def info(self) -> MemoryInfo:
         """Return how the memory is used now."""
@@ -215,7 +218,8 @@ class DeviceMemory:
         with self._lock:
             self._misses += 1
             # A sweep looks at every block: worth it after about as many allocations that had to come here.
-            if self._misses > len(self._planner) // 2 + 64:
+            # A small block that is cut up is swept each time: there room counts for more.
+            if self._within is not None or self._misses > len(self._planner) // 2 + 64:
                 self._sweep()
             if not self._planner.take(lease, lease.reserved, lease.rule.alignment, lease):
                 self._sweep()

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from aacl.dtypes import DataType, Format
-from aacl.ops._desc import UNKNOWN_RANK, TensorDesc
+from aacl.tensors import UNKNOWN_RANK, TensorDesc
 
 __all__ = ("OperatorModel",)
 

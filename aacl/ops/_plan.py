@@ -53,7 +53,7 @@ def prepare(
         NotSupported: the shape of an output depends on values that are not known before the run.
     """
     schema = schema_of(op_type)
-    attributes = schema.complete(given)
+    attributes = schema.complete(given, len(inputs))
     outputs = describe(schema, inputs, attributes)
     kernel = memory.backend.kernel(KernelRequest(op_type, inputs, outputs, attributes))
     return Plan(memory, kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
@@ -79,8 +79,7 @@ def infer(op_type: str, inputs: Sequence[TensorDesc | None], given: Mapping[str,
     from aacl.ops._infer import infer_outputs  # many rules, read with the first operation
 
     schema = schema_of(op_type)
-    schema.check_inputs(inputs)
-    return infer_outputs(schema, inputs, schema.complete(given))
+    return infer_outputs(schema, inputs, schema.complete(given, len(inputs)))
 
 
 def describe(
@@ -89,7 +88,6 @@ def describe(
     """Return the descriptions of an operator's outputs, every dim known."""
     from aacl.ops._infer import infer_outputs
 
-    schema.check_inputs(inputs)
     outputs = infer_outputs(schema, inputs, attributes)
     for index, output in enumerate(outputs):
         if not output.is_static:

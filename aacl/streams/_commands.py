@@ -160,7 +160,9 @@ class Seal(Barrier):
 
     def __call__(self, token: Token) -> object:
         self._token = token
-        self.completion._stream._queue.sealed = True
+        queue = self.completion._stream._queue
+        queue.sealed = True
+        queue.refuse_late()
         if super().__call__(token) is not DETACHED:
             self.completion._succeed(None)
         return PARKED

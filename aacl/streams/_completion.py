@@ -119,6 +119,11 @@ class Completion(Generic[T]):
         return self._error
 
     @property
+    def failure(self) -> BaseException | None:
+        """What the command failed with, None if it went well or is not over; looking does not count as receiving."""
+        return self._error if self._state == FAILED else None
+
+    @property
     def output(self) -> Tensor:
         """The tensor that the command makes, at once: a later command of the stream may take it.
 

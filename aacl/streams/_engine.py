@@ -13,8 +13,8 @@ from aacl.memory._space import holders
 from aacl.streams import _current
 from aacl.streams._budget import LIMIT, LONG, STEP, budget_here
 from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
-from aacl.streams._completion import Completion, finished, here, queued
-from aacl.streams._queue import BARRIER, CommandQueue, filled, translated
+from aacl.streams._completion import Completion, finished, here, queued, tensors_in
+from aacl.streams._queue import BARRIER, CommandQueue, translated
 from aacl.streams._room import Room
 
 if TYPE_CHECKING:
@@ -84,10 +84,6 @@ class StreamEngine(AsyncResource):
             if self._state is not _OPEN:
                 self._check_open("execute work on")
             work.bind(memory)
-            if memory.has_faults:
-                failed = self._check_inputs(work)
-                if failed is not None:
-                    return failed
         try:
             token = self._claim.pop()
         except IndexError:
@@ -96,6 +92,10 @@ class StreamEngine(AsyncResource):
         if spent > STEP:
             return self._execute_measured(token, work)
         token.spent = spent
+        if memory.faulted:
+            failed = self._check_inputs(token, work)
+            if failed is not None:
+                return failed
         try:
             work._run()
         except BaseException as error:
@@ -117,16 +117,16 @@ class StreamEngine(AsyncResource):
 
     # -- the slower ways ----------------------------------------------------------------------
 
-    def _check_inputs(self, work: Work[T]) -> Completion[T] | None:
-        """Return the failed completion of work whose inputs have no contents, or None."""
-        if not self._queue.is_idle:
-            return None  # what is queued may make the contents yet: the worker looks
+    def _check_inputs(self, token: Token, work: Work[T]) -> Completion[T] | None:
+        """Return the failed completion of work whose inputs have no contents, or None; with the claim held."""
         fault = work.fault()
         if fault is None:
-            filled(work._result)
+            for tensor in tensors_in(work._result):
+                tensor.filled()
             return None
         command = queued(self, work._run, work._result, work)
-        command._fail(fault)
+        command._fail(fault)  # the cause surfaces where it arose
+        self._queue.release(token)
         return command
 
     def _execute_measured(self, token: Token, work: Work[T]) -> Completion[T]:
@@ -137,6 +137,10 @@ class StreamEngine(AsyncResource):
             command = self._command(work)
             self._queue.put_with(token, command)
             return command
+        if self._memory.faulted:
+            failed = self._check_inputs(token, work)
+            if failed is not None:
+                return failed
         began = perf_counter_ns()
         try:
             work._run()
@@ -164,7 +168,9 @@ class StreamEngine(AsyncResource):
         if self._state is not _OPEN or self._room is not None or self._queue.halted is not None:
             self._check_room()
         command = self._command(work)
-        self._queue.put(command)
+        self._commands.append(command)
+        if self._claim or self._queue.sealed:  # else whoever holds the claim looks at the queue
+            self._queue.kick()
         return command
 
     def _command(self, work: Work[T]) -> Completion[T]:

@@ -25,7 +25,7 @@ from sys import getrefcount
 from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aacl.errors import Aborted, AclError, KernelError
+from aacl.errors import Aborted, AclError, ClosedResource, KernelError
 from aacl.streams._budget import STEP, TURN
 from aacl.streams._claim import Token
 from aacl.streams._completion import tensors_in
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from aacl.streams._engine import StreamEngine
     from aacl.streams._work import Work
 
-__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "filled", "translated")
+__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "translated")
 
 PARKED: Any = object()
 """What a command's run returns when it goes on elsewhere and kept the token."""
@@ -116,6 +116,8 @@ class CommandQueue:
         """See that somebody is at work if there is any."""
         if not self.claim and getrefcount(self._token) <= _LOST:
             self._find_token()
+        if self.sealed:
+            self.refuse_late()
         if not self.commands or not self.claim:
             return  # whoever holds the claim looks at the queue after letting go
         try:
@@ -147,6 +149,15 @@ class CommandQueue:
         self.claim.append(token)
         if self.commands:
             self.kick()
+
+    def refuse_late(self) -> None:
+        """Fail what was submitted in the moment of the close: it stands behind the seal."""
+        while self.commands:
+            try:
+                command = self.commands.popleft()
+            except IndexError:
+                return
+            command._fail(ClosedResource(f"{_named(command)} came too late: {self._stream._describe()} is closed"))
 
     def recover(self) -> None:
         """Take commands again after a failure that halted the stream."""
@@ -256,9 +267,8 @@ class CommandQueue:
         """Run device work and end its command."""
         command._state = RUNNING
         self.executed += 1
-        has_faults = self._stream._memory.has_faults
         try:
-            fault = work.fault() if has_faults else None
+            fault = work.fault() if self._stream._memory.faulted else None
             if fault is not None:
                 command._fail(fault)  # the cause surfaces where it arose
                 return
@@ -266,11 +276,12 @@ class CommandQueue:
         except BaseException as error:  # a worker has nobody to raise to
             self.fail(command, translated(error, work))
             return
-        result = command._value  # it stands there since the submission
-        if type(result) is Tensor and not has_faults:
+        result = command._value
+        if type(result) is Tensor and result._fault is None:
             result._producer = None  # it would keep the tensor in a cycle
         else:
-            filled(result)
+            for tensor in tensors_in(result):
+                tensor.filled()
         command._state = DONE
         if command._waiters:
             command._deliver(command._waiters)
@@ -296,12 +307,6 @@ class _Barrier:
 
 
 BARRIER: Any = _Barrier()
-
-
-def filled(result: Any) -> None:
-    """Mark the tensors of a result as having contents again, made by nobody who is still at work."""
-    for tensor in tensors_in(result):
-        tensor._fault = tensor._producer = None
 
 
 def translated(error: BaseException, work: Work[Any]) -> BaseException:

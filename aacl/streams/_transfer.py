@@ -9,12 +9,12 @@ import numpy as np
 
 from aacl.errors import InvalidArgument, InvalidMemoryRange
 from aacl.memory import _host
+from aacl.memory._buffer import Buffer
 from aacl.memory._copy import check_span, is_device_address
 from aacl.memory._number import size, whole
 from aacl.streams._budget import Cost
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
-from aacl.memory._buffer import Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -147,7 +147,14 @@ class Tensor:
     def fail(self, cause: BaseException) -> None:
         """Say that the elements were never made: whoever reads them fails with the same cause."""
         self._fault = cause
-        self._space.invalidate()
+        self._space.add_fault(self)
+
+    def filled(self) -> None:
+        """Say that the elements are there, made by nobody who is still at work."""
+        self._producer = None
+        if self._fault is not None:
+            self._fault = None
+            self._space.faulted.pop(id(self), None)
 
     def lease(self) -> Lease:
         """Return what keeps the elements in place.

@@ -15,7 +15,7 @@ from aacl.errors import ClosedResource, InvalidArgument
 if TYPE_CHECKING:
     from acl._devices import Context
 
-__all__ = ("allocate", "allocate_host", "device_buffer", "free", "free_host", "host_buffer", "lease_at", "tensor_at")
+__all__ = ("allocate", "allocate_host", "device_buffer", "free", "free_host", "host_buffer", "tensor_at")
 
 
 def allocate(context: Context, nbytes: int, rule: aacl.memory.AllocationRule) -> int:
@@ -61,6 +61,8 @@ def _nothing_there(address: int) -> InvalidArgument:
     return InvalidArgument(f"no allocation starts at {address:#x}; it was freed before, or the pointer is wrong")
 
 
+_nothing = aacl.HostBuffer(1)
+"""Where tensors without elements lie, whatever address they were given."""
 _host: dict[int, aacl.HostBuffer] = {}
 _host_starts: list[int] = []  # the keys of _host, sorted
 
@@ -111,21 +113,14 @@ def device_buffer(address: int) -> aacl.Buffer | None:
     return None
 
 
-def lease_at(address: int) -> tuple[object, ...]:
-    """Return what keeps the memory at an address in place: that of the device, or of ``malloc_host``."""
-    buffer = device_buffer(address)
-    if buffer is not None:
-        return (buffer.lease("use"),)
-    host = host_buffer(address, 0)
-    return () if host is None else (host,)
-
-
 def tensor_at(desc: aacl.TensorDesc, address: int) -> aacl.Tensor:
     """Return a tensor on memory of the device, or on host memory where a program passes that.
 
     Raises:
         InvalidMemoryRange: the memory is not mapped, or ends before the tensor does.
     """
+    if not desc.nbytes:
+        return aacl.Tensor(desc, aacl.memory.host_memory(_nothing.address, 0))
     buffer = device_buffer(address)
     if buffer is None:
         return aacl.Tensor(desc, aacl.memory.host_memory(address, desc.nbytes))

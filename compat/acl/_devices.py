@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from operator import index
+from typing import TYPE_CHECKING
 
 import aacl
 from acl._handles import Handles
@@ -20,10 +21,14 @@ from acl._status import CONTEXT_NULL, INVALID_PARAM, Refused
 from acl._threads import here, is_alive, report_queue
 from aacl.errors import InvalidDevice, NotCurrent, WrongContext
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = (
     "Context",
     "OpenDevice",
     "Stream",
+    "at_device_close",
     "close_context",
     "close_stream",
     "contexts",
@@ -115,6 +120,7 @@ streams: Handles[Stream] = Handles("stream")
 devices: dict[int, OpenDevice] = {}
 """The open ones, by number."""
 _lock = threading.RLock()
+_at_close: list[Callable[[], object]] = []
 _GLANCE = 0.01
 """Seconds between looks at a stream while this thread reports its calls."""
 
@@ -253,6 +259,11 @@ def close_stream(stream: Stream, *, drop: bool = False) -> None:
         aacl.blocking.close(stream.stream)
 
 
+def at_device_close(release: Callable[[], object]) -> None:
+    """Call ``release()`` whenever a device is closed: to let go of what is bound to its memory."""
+    _at_close.append(release)
+
+
 def is_active(number: int) -> bool:
     """Whether a device is open."""
     return number in devices
@@ -303,6 +314,8 @@ def _close_device(device: OpenDevice) -> None:
             buffer.free()
         device.blocks.clear()
         device.media.clear()
+        for release in _at_close:
+            release()
 
 
 def _close_all() -> None:

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+import attrs
 from acl._config import Config, read_config
 from acl._handles import clear_handles
 from acl._status import REPEAT_FINALIZE, Refused, share_texts
@@ -80,6 +81,10 @@ class State:
             clear_handles()
             share_texts(False)
         return 0
+
+    def limit_operators(self, number: int) -> None:
+        """Bound how many prepared operators are kept."""
+        self.config = attrs.evolve(self.config, operator_models=number)
 
     def require(self) -> None:
         """Raise `NotInitialized` before the first initialisation and after the end."""

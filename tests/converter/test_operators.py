@@ -15,7 +15,7 @@ from aacl.converter._operator_file import file_name, parse_operator_file
 from aacl.dtypes import DataType, Format
 from aacl.models._operator import OperatorModel
 from aacl.models._package import OperatorPackage, read_package
-from aacl.ops._desc import TensorDesc
+from aacl.tensors import TensorDesc
 
 
 def tensor(*shape: int, type: str = "int32", format: str = "ND", **more: Any) -> dict[str, Any]:  # noqa: A002 - the keys' names

@@ -2,6 +2,7 @@
 
 from tests.helpers._hold import Hold as Hold
 from tests.helpers._hold import Overlap as Overlap
+from tests.helpers._hold import wait_until_parked as wait_until_parked
 from tests.helpers._interrupts import interrupted_everywhere as interrupted_everywhere
 from tests.helpers._subprocess import Finished as Finished
 from tests.helpers._subprocess import run_python as run_python
@@ -9,4 +10,14 @@ from tests.helpers._work import Boom as Boom
 from tests.helpers._work import PythonWork as PythonWork
 from tests.helpers._work import fail as fail
 
-__all__ = ("Boom", "Finished", "Hold", "Overlap", "PythonWork", "fail", "interrupted_everywhere", "run_python")
+__all__ = (
+    "Boom",
+    "Finished",
+    "Hold",
+    "Overlap",
+    "PythonWork",
+    "fail",
+    "interrupted_everywhere",
+    "run_python",
+    "wait_until_parked",
+)

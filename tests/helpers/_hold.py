@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import TracebackType
 from typing import Self
 
@@ -63,3 +64,10 @@ class Overlap:
             self.runs += 1
         finally:
             self._lock.release()
+
+
+def wait_until_parked(stream: Stream) -> None:
+    """Wait until a stream has come to its wait for an event."""
+    deadline = time.monotonic() + PATIENCE
+    while stream._queue.parked is None:
+        assert time.monotonic() < deadline

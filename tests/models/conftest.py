@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,18 @@ from aacl.converter import convert
 
 Value = tuple[str, int, Sequence[int]]
 Build = Callable[..., Path]
+Until = Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+@pytest.fixture
+def until() -> Until:
+    """Let the loop turn until something is true."""
+
+    async def turn(condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110 - what is waited for happens on threads, and sets no event of a loop
+            await asyncio.sleep(0)
+
+    return turn
 
 
 @pytest.fixture(scope="session")
@@ -35,17 +48,24 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
             list(constants),
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-        return convert(model, tmp_path_factory.mktemp("models") / name)
+        shapes = {name: dims for name, _, dims in inputs if 0 in dims}  # exporters write 0 for a free dim: say it
+        return convert(model, tmp_path_factory.mktemp("models") / name, input_shape=shapes or None)
 
     return make
 
 
 @pytest.fixture(scope="session")
 def add_one(build: Build) -> Path:
-    """y = x + 1, float32 [2, 3]."""
+    """Y = x + 1, float32 [2, 3]."""
     one = numpy_helper.from_array(np.ones((), np.float32), "one")
     node = helper.make_node("Add", ["x", "one"], ["y"])
     return build("add_one", [node], [("x", TensorProto.FLOAT, [2, 3])], [("y", TensorProto.FLOAT, [2, 3])], [one])
+
+
+@pytest.fixture(scope="session")
+def add_one_bytes(add_one: Path) -> bytes:
+    """The bytes of that file."""
+    return add_one.read_bytes()
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +83,7 @@ def sum_and_product(build: Build) -> Path:
 
 @pytest.fixture(scope="session")
 def pick(build: Build) -> Path:
-    """y = x[i]: fails while it runs when the index is out of range."""
+    """Y = x[i]: fails while it runs when the index is out of range."""
     node = helper.make_node("Gather", ["x", "i"], ["y"], name="pick_one")
     return build(
         "pick",

@@ -15,7 +15,7 @@ from aacl.models._om import Partition, PartitionType, om_pieces, read_om
 from aacl.models._operator import OperatorModel
 from aacl.models._package import ModelPackage, OperatorPackage, package_pieces, read_package
 from aacl.models._signature import ModelSignature, TensorSpec
-from aacl.ops._desc import TensorDesc
+from aacl.tensors import TensorDesc
 
 SIGNATURE = ModelSignature(
     name="net",

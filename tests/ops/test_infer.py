@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aacl.dtypes import DataType, Format
@@ -64,6 +64,7 @@ def test_broadcasting(left: tuple[int, ...], right: tuple[int, ...], expected: t
     assert _shapes("Add", _f32(*right), _f32(*left)) == [expected]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=4), st.lists(st.integers(0, 4), max_size=4))
 def test_broadcasting_agrees_with_numpy(left: list[int], right: list[int]) -> None:
     """The same shape, or an error that shows both shapes."""
@@ -96,6 +97,7 @@ def _partly_known(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[TensorDe
     return shapes, descs
 
 
+@settings(deadline=None)
 @given(_partly_known())
 def test_what_is_inferred_holds_for_the_true_shape(case: tuple[list[tuple[int, ...]], list[TensorDesc]]) -> None:
     """A dim that is said is right, and a range holds the true dim."""
@@ -366,6 +368,7 @@ def test_rules_are_for_known_operators() -> None:
     assert set(inferable_types()) <= set(operator_types())
 
 
+@settings(deadline=None)
 @given(st.sampled_from(inferable_types()), st.data())
 def test_unknown_ranks_never_break_a_rule(op_type: str, data: st.DataObject) -> None:
     """With inputs of unknown rank every rule gives descriptions, or a typed error of the attributes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aacl.dtypes import DataType
@@ -140,6 +140,7 @@ def test_missing_attribute_is_refused() -> None:
         _demo().complete({"dst_type": 1})
 
 
+@settings(deadline=None)
 @given(st.integers(3, 40))
 def test_a_dynamic_input_takes_what_is_left(count: int) -> None:
     """Every other input keeps its one place."""
@@ -148,6 +149,7 @@ def test_a_dynamic_input_takes_what_is_left(count: int) -> None:
     assert names == ["x", *["parts"] * (count - 2), "bias"]
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9), st.integers(1, 9))
 def test_several_dynamic_inputs(first: int, second: int) -> None:
     """They share equally, unless their lengths are said."""

@@ -24,6 +24,7 @@ from acl.rt._exception import watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from acl._devices import Stream
     from acl._threads import ReportQueue
 
 __all__ = ("launch_callback", "process_report", "subscribe_report", "unsubscribe_report")
@@ -64,13 +65,23 @@ def subscribe_report(thread_id: int, stream: int) -> int:
     """
     target, queue = stream_at(stream), report_queue(index(thread_id))
     device = target.context.device.index
-    if target.reporter:
+    if _queue_of(target) is not None:
         raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is served by thread {target.reporter}; unsubscribe it first")
     if queue.streams and queue.device != device:
         raise Refused(THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too")
     target.reporter, queue.device = queue.thread, device
     queue.streams.add(target.handle)
     return 0
+
+
+def _queue_of(stream: Stream) -> ReportQueue | None:
+    """Return the queue of the thread that serves a stream; a thread that ended took its queue, and what it served, along."""
+    if stream.reporter:
+        queue = report_queue(stream.reporter)
+        if stream.handle in queue.streams:
+            return queue
+        stream.reporter = 0
+    return None
 
 
 @code_alone
@@ -112,9 +123,9 @@ def launch_callback(fn: Callable[[Any], object], user_data: object, block_type: 
     target = stream_at(stream)
     if block_type not in (0, 1):
         raise Refused(PARAM_INVALID, f"a callback's block type is 0 or 1, not {block_type}")
-    if not target.reporter:
+    queue = _queue_of(target)
+    if queue is None:
         raise Refused(STREAM_NO_CALLBACK, f"no thread reports callbacks of stream {stream}; call subscribe_report first")
-    queue = report_queue(target.reporter)
     watch(target, target.stream.call(_Callback(fn, user_data, queue), on=queue, block=bool(block_type)))
     return 0
 

@@ -40,7 +40,7 @@ def test_small_whole_numbers_survive(run: Run, source: str, target: str) -> None
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_floats_truncate(run: Run, values: list[float]) -> None:
     """Toward zero, like Python's int."""
     assert run("Cast", [np.array(values, np.float32)], {"dst_type": "int32"})[0].tolist() == [int(v) for v in values]

@@ -40,7 +40,7 @@ def test_fills(run: Run, dtype: np.dtype[Any]) -> None:
 
 
 @given(st.integers(-9, 9), st.integers(-9, 9), st.integers(-4, 4).filter(bool))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_range_of_integers(run: Run, start: int, limit: int, delta: int) -> None:
     """Python's range, known beforehand or at the run."""
     for late in (False, True):

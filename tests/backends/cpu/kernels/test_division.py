@@ -27,7 +27,7 @@ def _truncated(a: int, b: int) -> int:
 
 
 @given(st.lists(st.tuples(st.integers(-100, 100), st.integers(-9, 9)), min_size=1, max_size=20))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integers(run: Run, pairs: list[tuple[int, int]]) -> None:
     """Toward zero, down for FloorDiv; a zero divisor gives 0, and FloorMod its first input."""
     a, b = (np.array(column, np.int32) for column in zip(*pairs, strict=True))

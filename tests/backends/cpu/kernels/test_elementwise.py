@@ -67,7 +67,7 @@ def _pair(data: st.DataObject, dtype: np.dtype[Any], low: float = -4, high: floa
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("op_type", _BINARY)
-@settings(max_examples=12)
+@settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_binary_operators(run: Run, close: Close, op_type: str, dtype: np.dtype[Any], data: st.DataObject) -> None:
     """Every float dtype and broadcast shape, zero-size and 0-d ones included."""
@@ -91,7 +91,7 @@ def test_unary_operators(run: Run, close: Close, op_type: str, dtype: np.dtype[A
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_integers_wrap_around(run: Run, dtype: np.dtype[Any], data: st.DataObject) -> None:
     """Sums, differences and products are exact modulo the dtype's range, and keep the dtype."""

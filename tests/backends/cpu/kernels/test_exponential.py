@@ -68,7 +68,7 @@ def test_impossible_bases(run: Run, base: float) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-5, 9)), min_size=1, max_size=20))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integer_powers(run: Run, pairs: list[tuple[int, int]]) -> None:
     """Exact; negative exponents truncate toward zero, 0 to a negative power is 0."""
     a, b = (np.array(column, np.int64) for column in zip(*pairs, strict=True))

@@ -26,7 +26,7 @@ DTYPES = [np.dtype(np.float32), np.dtype(np.float16), BF16, np.dtype(np.int64), 
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@settings(max_examples=8)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_gather(run: Run, dtype: np.dtype[Any], late: bool, data: st.DataObject) -> None:
     """Along any axis, with indices of any shape, 0-d and empty ones too."""

@@ -30,7 +30,7 @@ def _numbered(shape: tuple[int, ...], dtype: Any = np.int64) -> Array:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_transpose(run: Run, late: bool, data: st.DataObject) -> None:
     """Output element at reordered coordinates; perm as input or attribute, negative axes too."""
@@ -64,7 +64,7 @@ def test_reshaping(run: Run, dtype: np.dtype[Any]) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("dtype", [np.dtype(np.float32), BF16], ids=str)
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_concat(run: Run, dtype: np.dtype[Any], late: bool, data: st.DataObject) -> None:
     """Parts lie one after another along the axis, in all three forms."""
@@ -87,7 +87,7 @@ def test_concat(run: Run, dtype: np.dtype[Any], late: bool, data: st.DataObject)
 
 
 @given(st.integers(-3, 2))
-@settings(max_examples=6)
+@settings(max_examples=6, deadline=None)
 def test_pack(run: Run, axis: int) -> None:
     """Equal shapes stacked along a new axis; Unpack undoes it."""
     parts = [_numbered((2, 3), np.float32) + 10 * index for index in range(4)]
@@ -100,7 +100,7 @@ def test_pack(run: Run, axis: int) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_tile(run: Run, late: bool, data: st.DataObject) -> None:
     """Coordinates repeat modulo the input's dims; zero multiples give nothing."""

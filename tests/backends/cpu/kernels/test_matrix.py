@@ -24,7 +24,7 @@ FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BF16
 
 
 @pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2], BF16, np.dtype(np.int32)], ids=str)
-@settings(max_examples=12)
+@settings(max_examples=12, deadline=None)
 @given(sizes=st.tuples(*(st.integers(0, 6),) * 3), turns=st.tuples(st.booleans(), st.booleans()), bias=st.booleans())
 def test_matmul(
     run: Run, close: Close, dtype: np.dtype[Any], sizes: tuple[int, int, int], turns: tuple[bool, bool], bias: bool

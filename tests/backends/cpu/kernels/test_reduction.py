@@ -46,7 +46,7 @@ def _reference(function: Callable[[list[float]], float], x: Array, axes: set[int
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("op_type", _SUMS)
-@settings(max_examples=6)
+@settings(max_examples=6, deadline=None)
 @given(data=st.data())
 def test_values(run: Run, close: Close, op_type: str, dtype: np.dtype[Any], late: bool, data: st.DataObject) -> None:
     """Any axes, negative ones too, kept or not, known beforehand or at the run; halves accumulate in float32."""

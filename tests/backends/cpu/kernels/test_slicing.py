@@ -43,7 +43,7 @@ def test_split(run: Run, late: bool) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_slice(run: Run, late: bool, data: st.DataObject) -> None:
     """``size`` elements from each offset; -1 means to the end."""
@@ -61,7 +61,7 @@ def test_slice(run: Run, late: bool, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_strided_slice(run: Run, late: bool, data: st.DataObject) -> None:
     """Each entry is Python's own slice; mask bits drop its ends."""
@@ -115,7 +115,7 @@ def _padded(row: list[float], before: int, after: int, mode: str, value: float) 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 @pytest.mark.parametrize("contiguous", [True, False])
 @pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(sizes=st.lists(st.integers(0, 2), min_size=4, max_size=4))
 def test_pad_v3(run: Run, mode: str, contiguous: bool, late: bool, sizes: list[int]) -> None:
     """Every mode along both axes, with pairs for each axis or begins before ends."""

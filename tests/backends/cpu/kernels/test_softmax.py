@@ -22,7 +22,7 @@ FLOATS = [np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.float16), BF16
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_softmax(run: Run, close: Close, dtype: np.dtype[Any], data: st.DataObject) -> None:
     """Normalised over each axis, or several jointly, in float32 at least; apart and in place."""

@@ -1,0 +1,57 @@
+"""``acl.op``: single operators."""
+
+from acl.op._attributes import create_attr as create_attr
+from acl.op._attributes import destroy_attr as destroy_attr
+from acl.op._attributes import set_attr_bool as set_attr_bool
+from acl.op._attributes import set_attr_data_type as set_attr_data_type
+from acl.op._attributes import set_attr_float as set_attr_float
+from acl.op._attributes import set_attr_int as set_attr_int
+from acl.op._attributes import set_attr_list_bool as set_attr_list_bool
+from acl.op._attributes import set_attr_list_data_type as set_attr_list_data_type
+from acl.op._attributes import set_attr_list_float as set_attr_list_float
+from acl.op._attributes import set_attr_list_int as set_attr_list_int
+from acl.op._attributes import set_attr_list_list_int as set_attr_list_list_int
+from acl.op._attributes import set_attr_list_string as set_attr_list_string
+from acl.op._attributes import set_attr_string as set_attr_string
+from acl.op._execute import execute as execute
+from acl.op._execute import execute_v2 as execute_v2
+from acl.op._handle import cast as cast
+from acl.op._handle import create_handle as create_handle
+from acl.op._handle import create_handle_for_cast as create_handle_for_cast
+from acl.op._handle import destroy_handle as destroy_handle
+from acl.op._handle import execute_with_handle as execute_with_handle
+from acl.op._infer import infer_shape as infer_shape
+from acl.op._library import load as load
+from acl.op._library import set_max_op_queue_num as set_max_op_queue_num
+from acl.op._library import set_model_dir as set_model_dir
+
+__all__ = (
+    "cast",
+    "create_attr",
+    "create_handle",
+    "create_handle_for_cast",
+    "destroy_attr",
+    "destroy_handle",
+    "execute",
+    "execute_v2",
+    "execute_with_handle",
+    "infer_shape",
+    "load",
+    "set_attr_bool",
+    "set_attr_data_type",
+    "set_attr_float",
+    "set_attr_int",
+    "set_attr_list_bool",
+    "set_attr_list_data_type",
+    "set_attr_list_float",
+    "set_attr_list_int",
+    "set_attr_list_list_int",
+    "set_attr_list_string",
+    "set_attr_string",
+    "set_max_op_queue_num",
+    "set_model_dir",
+)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -1,0 +1,188 @@
+"""Attributes of operators, collected by name."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from acl._handles import Handles
+from acl._status import INVALID_PARAM, code_alone, plain
+from aacl.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = (
+    "NO_ATTRIBUTES",
+    "Attributes",
+    "attributes_at",
+    "create_attr",
+    "destroy_attr",
+    "set_attr_bool",
+    "set_attr_data_type",
+    "set_attr_float",
+    "set_attr_int",
+    "set_attr_list_bool",
+    "set_attr_list_data_type",
+    "set_attr_list_float",
+    "set_attr_list_int",
+    "set_attr_list_list_int",
+    "set_attr_list_string",
+    "set_attr_string",
+)
+
+
+class Attributes:
+    """What a program has set so far.
+
+    Attributes:
+        values: by name.
+        key: the same as something to look up by: equal for equal names, kinds and values.
+    """
+
+    __slots__ = ("_kinds", "key", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self._kinds: dict[str, tuple[str, Any]] = {}
+        self.key: tuple[tuple[str, tuple[str, Any]], ...] = ()
+
+    def put(self, name: str, kind: str, value: Any) -> None:
+        """Set one; the kind tells 1, 1.0 and True apart."""
+        self.values[name], self._kinds[name] = value, (kind, value)
+        self.key = tuple(sorted(self._kinds.items()))
+
+
+NO_ATTRIBUTES = Attributes()
+"""What handle 0 stands for."""
+
+_attributes: Handles[Attributes] = Handles("operator attribute", INVALID_PARAM)
+
+
+def attributes_at(handle: int) -> Attributes:
+    """Return the attributes of a handle, 0 standing for none.
+
+    Raises:
+        Refused: it is no handle of attributes.
+    """
+    if not handle:
+        index(handle)
+        return NO_ATTRIBUTES
+    return _attributes.get(handle)
+
+
+@plain(0)
+def create_attr() -> int:
+    """Return the handle of a new collection of attributes, to set and to pass on."""
+    return _attributes.add(Attributes())
+
+
+@plain(None)
+def destroy_attr(attr: int) -> None:
+    """Destroy a collection; what is none is left alone, with a text for ``get_recent_err_msg``."""
+    _attributes.take(attr)
+
+
+def _set(attr: int, name: str, kind: str, convert: Callable[[Any], Any], value: Any) -> int:
+    if not isinstance(name, str):
+        raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
+    collection = _attributes.get(attr)
+    if not name:
+        raise InvalidArgument("an attribute needs a name")
+    collection.put(name, kind, convert(value))
+    return 0
+
+
+def _items(convert: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    def convert_all(values: Any) -> tuple[Any, ...]:
+        if not isinstance(values, (list, tuple, np.ndarray)):
+            raise TypeError(f"parameter must be a list or a numpy.ndarray, not '{type(values).__name__}'")
+        return tuple([convert(value) for value in values])
+
+    return convert_all
+
+
+def _bool(value: Any) -> bool:
+    number = index(value) if not isinstance(value, np.bool_) else int(value)
+    if number not in (0, 1):
+        raise InvalidArgument(f"a boolean attribute is 0 or 1, not {value!r}")
+    return bool(number)
+
+
+def _float(value: Any) -> float:
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    return float(value)
+
+
+def _str(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"argument 3 must be str, not {type(value).__name__}")
+    return value
+
+
+@code_alone
+def set_attr_bool(attr: int, name: str, value: int) -> int:
+    """Set a boolean, 0 or 1. Returns 0; 100000 for another value, an empty name, or no attributes."""
+    return _set(attr, name, "Bool", _bool, value)
+
+
+@code_alone
+def set_attr_int(attr: int, name: str, value: int) -> int:
+    """Set a whole number. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "Int", index, value)
+
+
+@code_alone
+def set_attr_float(attr: int, name: str, value: float) -> int:
+    """Set a number. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "Float", _float, value)
+
+
+@code_alone
+def set_attr_string(attr: int, name: str, value: str) -> int:
+    """Set a text. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "String", _str, value)
+
+
+@code_alone
+def set_attr_data_type(attr: int, name: str, value: int) -> int:
+    """Set a data type by its number. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "Type", index, value)
+
+
+@code_alone
+def set_attr_list_bool(attr: int, name: str, values: Sequence[int]) -> int:
+    """Set booleans, of a list or an array. Returns 0; 100000 for other values, an empty name, or no attributes."""
+    return _set(attr, name, "ListBool", _items(_bool), values)
+
+
+@code_alone
+def set_attr_list_int(attr: int, name: str, values: Sequence[int]) -> int:
+    """Set whole numbers, of a list or an array. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "ListInt", _items(index), values)
+
+
+@code_alone
+def set_attr_list_float(attr: int, name: str, values: Sequence[float]) -> int:
+    """Set numbers, of a list or an array. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "ListFloat", _items(_float), values)
+
+
+@code_alone
+def set_attr_list_string(attr: int, name: str, values: Sequence[str]) -> int:
+    """Set texts. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "ListString", _items(_str), values)
+
+
+@code_alone
+def set_attr_list_data_type(attr: int, name: str, values: Sequence[int]) -> int:
+    """Set data types by their numbers. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "ListType", _items(index), values)
+
+
+@code_alone
+def set_attr_list_list_int(attr: int, name: str, values: Sequence[Sequence[int]]) -> int:
+    """Set lists of whole numbers. Returns 0; 100000 for an empty name, or no attributes."""
+    return _set(attr, name, "ListListInt", _items(_items(index)), values)

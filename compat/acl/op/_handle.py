@@ -1,0 +1,124 @@
+"""Operators matched once and run many times, and the cast, which is such an operator too."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from acl._data_buffers import data_buffers
+from acl._devices import stream_at
+from acl._handles import Handles
+from acl._state import require_init
+from acl._status import INVALID_PARAM, code_alone, plain, with_code
+from acl._tensor_descs import tensor_descs
+from acl.op._attributes import attributes_at
+from acl.op._execute import Request, descs_at, run, spans_at
+from acl.op._library import find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from acl.op._operands import Descs, Spans
+
+__all__ = (
+    "cast",
+    "create_handle",
+    "create_handle_for_cast",
+    "destroy_handle",
+    "execute_with_handle",
+)
+
+
+class _Matched(NamedTuple):
+    """A request without its memory."""
+
+    op_type: str
+    inputs: Descs
+    outputs: Descs
+    key: tuple[Any, ...]
+    values: dict[str, Any]
+
+    def on(self, inputs: Spans, outputs: Spans) -> Request:
+        return Request(self.op_type, self.inputs, inputs, self.outputs, outputs, self.key)
+
+
+_handles: Handles[_Matched] = Handles("operator handle", INVALID_PARAM)
+
+
+@with_code(0)
+def create_handle(
+    op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int
+) -> tuple[int, int]:
+    """Look for the operator model that serves a request, once for many runs.
+
+    Args:
+        op_type: such as ``"Add"``.
+        input_descs: as for ``execute_v2``; what becomes of them later does not matter.
+        output_descs: as for ``execute_v2``.
+        attr: the attributes; 0 for none.
+
+    Returns:
+        (handle, 0); (0, code): 100024 if no operator model serves it, 100000 for no description or no attributes.
+    """
+    require_init()
+    if not isinstance(op_type, str):
+        raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
+    attributes = attributes_at(attr)
+    matched = _Matched(
+        op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values)
+    )
+    find(matched.op_type, matched.inputs, matched.outputs, matched.values)
+    return _handles.add(matched), 0
+
+
+@plain(None)
+def destroy_handle(handle: int) -> None:
+    """Destroy a handle; what is none is left alone, with a text for ``get_recent_err_msg``."""
+    _handles.take(handle)
+
+
+@code_alone
+def execute_with_handle(handle: int, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> int:
+    """Submit the operator of a handle to a stream, with data buffers as for ``execute_v2``; codes as there."""
+    target, matched = stream_at(stream), _handles.get(handle)
+    run(matched.on(spans_at(inputs), spans_at(outputs)), matched.values, target)
+    return 0
+
+
+@code_alone
+def cast(src_desc: int, src_buffer: int, dst_desc: int, dst_buffer: int, truncate: int, stream: int) -> int:
+    """Submit the operator Cast, for which an operator model must be loaded.
+
+    Args:
+        src_desc: the input.
+        src_buffer: its data buffer.
+        dst_desc: the output; its data type says what to convert to.
+        dst_buffer: its data buffer.
+        truncate: kept for compatibility; fractions are always cut off.
+        stream: 0 stands for the default one.
+
+    Returns:
+        As ``execute_v2``.
+    """
+    target = stream_at(stream)
+    index(truncate)
+    matched = _cast(src_desc, dst_desc)
+    spans = data_buffers.get(src_buffer), data_buffers.get(dst_buffer)
+    run(matched.on(spans[:1], spans[1:]), matched.values, target)
+    return 0
+
+
+@with_code(0)
+def create_handle_for_cast(src_desc: int, dst_desc: int, truncate: int) -> tuple[int, int]:
+    """Look for the operator model of a `cast`, as `create_handle` does."""
+    require_init()
+    index(truncate)
+    matched = _cast(src_desc, dst_desc)
+    find(matched.op_type, matched.inputs, matched.outputs, matched.values)
+    return _handles.add(matched), 0
+
+
+def _cast(src_desc: int, dst_desc: int) -> _Matched:
+    source, target = tensor_descs.get(src_desc), tensor_descs.get(dst_desc)
+    number = int(target.dtype)
+    return _Matched("Cast", (source,), (target,), (("dst_type", ("Int", number)),), {"dst_type": number})

@@ -1,0 +1,146 @@
+"""The operator models that a program has loaded, and which of them serves a request."""
+
+from __future__ import annotations
+
+import os
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aacl
+from acl._state import at_finalize, require_init, state
+from acl._status import MAX_OPQUEUE_NUM, Refused, code_alone
+from aacl.errors import InvalidArgument, InvalidFile, ModelDataError, OperatorNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    Slot: TypeAlias = aacl.TensorDesc | None
+
+__all__ = ("find", "load", "set_max_op_queue_num", "set_model_dir")
+
+_LEVELS = 3  # of folders that are searched, the given one included
+
+_models: dict[str, list[aacl.models.OperatorModel]] = {}
+_places: list[str] = []
+
+
+@code_alone
+def set_model_dir(model_dir: str) -> int:
+    """Load the operator models (``.om`` files of ``atc --singleop``) of a folder and of two levels below it.
+
+    Returns:
+        0; 100003 if it is no folder; 145006 if a file in it is damaged, and then none of it is loaded; 100001 before
+        ``acl.init``.
+    """
+    if not isinstance(model_dir, str):
+        raise TypeError(f"argument 1 must be str, not {type(model_dir).__name__}")
+    require_init()
+    if not Path(model_dir).is_dir():
+        raise InvalidFile(f"{model_dir!r} is no folder; give the one that atc --singleop wrote to")
+    _add([model for path in _files(model_dir) for model in _read(path)])
+    _places.append(f"folder {model_dir}")
+    return 0
+
+
+@code_alone
+def load(model_ptr: int, model_size: int) -> int:
+    """Load an operator model from memory, which may be freed at once.
+
+    Returns:
+        0; 145006 if the bytes are no operator model; 107000 if the memory is not mapped; 100000 for a null address or
+        a size below 1; 100001 before ``acl.init``.
+    """
+    require_init()
+    address, nbytes = index(model_ptr), index(model_size)
+    if not address or nbytes < 1:
+        raise InvalidArgument(f"there is no operator model of {nbytes} bytes at {address:#x}")
+    operator = _operator(aacl.memory.read_bytes(address, nbytes))
+    if operator is None:
+        raise ModelDataError("this .om file holds a model, not an operator; load it with acl.mdl.load_from_mem")
+    _add([operator])
+    _places.append("memory")
+    return 0
+
+
+@code_alone
+def set_max_op_queue_num(max_op_num: int) -> int:
+    """Bound how many prepared operators are kept. Returns 0; 148048 below 1; 100001 before ``acl.init``."""
+    require_init()
+    number = index(max_op_num)
+    if number < 1:
+        raise Refused(MAX_OPQUEUE_NUM, f"at least 1 operator is kept, not {number}")
+    state.limit_operators(number)
+    return 0
+
+
+def _files(folder: str) -> Iterator[Path]:
+    for path, folders, names in os.walk(folder):
+        if len(Path(path).relative_to(folder).parts) >= _LEVELS - 1:
+            folders.clear()
+        folders.sort()
+        yield from (Path(path, name) for name in sorted(names) if name.endswith(".om"))
+
+
+def _read(path: Path) -> list[aacl.models.OperatorModel]:
+    """Read a file: one operator, or none if it holds a model."""
+    try:
+        operator = _operator(path.read_bytes())
+    except ModelDataError as error:
+        raise ModelDataError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InvalidFile(f"cannot read {path}: {error}") from None
+    return [] if operator is None else [operator]
+
+
+def _operator(data: bytes) -> aacl.models.OperatorModel | None:
+    package = aacl.models.read_package(data)
+    return package.operator if isinstance(package, aacl.models.OperatorPackage) else None
+
+
+def _add(operators: Sequence[aacl.models.OperatorModel]) -> None:
+    for operator in operators:
+        _models.setdefault(operator.op_type, []).append(operator)
+
+
+def find(
+    op_type: str, inputs: Sequence[Slot], outputs: Sequence[aacl.TensorDesc], given: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return all attributes of a request that a loaded operator model serves.
+
+    Raises:
+        OperatorNotFound: none does; the text says what was asked, and what is there.
+        InvalidArgument: the operator has no such attributes.
+    """
+    attributes = aacl.ops.schema_of(op_type).complete(given)
+    for model in _models.get(op_type, ()):
+        if model.serves(op_type, inputs, outputs, attributes):
+            return attributes
+    raise OperatorNotFound(_missing(op_type, inputs, outputs, given))
+
+
+def _missing(
+    op_type: str, inputs: Sequence[Slot], outputs: Sequence[aacl.TensorDesc], given: Mapping[str, Any]
+) -> str:
+    asked = f"{op_type}({', '.join(map(_words, inputs))}) -> {', '.join(map(_words, outputs))}"
+    if given:
+        asked += f" with {dict(given)}"
+    names = [model.name for model in _models.get(op_type, ())]
+    if names:
+        there = f"for {op_type} there are {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    else:
+        there = f"for {op_type} there is none"
+    where = f" in {', '.join(_places)}" if _places else "; acl.op.set_model_dir or acl.op.load loads some"
+    return f"no operator model serves {asked}: {there}{where}. Make one with atc --singleop"
+
+
+def _words(desc: Slot) -> str:
+    if desc is None or desc.dtype is aacl.DataType.UNDEFINED:
+        return "absent"
+    const = " constant" if desc.value is not None else ""
+    return f"{desc.dtype.name.lower()} {list(desc.shape)} {desc.format.name}{const}"
+
+
+at_finalize(_models.clear)
+at_finalize(_places.clear)
