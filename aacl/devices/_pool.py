@@ -77,9 +77,8 @@ class MemoryPool(AsyncResource):
 
     def _release(self) -> None:
         # Spans that are still in use hold the block's lease through their own.
-        block = self._block
-        del self._space
-        block.free()
+        self._space.close()
+        self._block.free()
 
     def __repr__(self) -> str:
         return f"<MemoryPool {self.number} of {self.nbytes} bytes, {self._state.value}>"

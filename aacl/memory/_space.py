@@ -208,6 +208,11 @@ class DeviceMemory:
         """Forget the range; views of it stay readable until they die."""
         if self in spaces:
             spaces.remove(self)
+        with self._lock:
+            # Bins and plans know this memory, which knows them: taken apart, nothing waits for the collector.
+            self.plans.clear()
+            self._bins.clear()
+            self._planner, self._within = ArenaPlanner(self.base, self.total), None
 
     def take(self, lease: Lease, leases: deque[Lease]) -> Lease:
         """Give a new lease a block of the plan's, and list it in its bin; return it.

@@ -118,6 +118,8 @@ class CommandQueue:
             self._find_token()
         if self.sealed:
             self.refuse_late()
+        elif self.halted is not None and self._kept:
+            self._go_on()  # which halts again, behind the barriers
         if not self.commands or not self.claim:
             return  # whoever holds the claim looks at the queue after letting go
         try:
@@ -162,10 +164,13 @@ class CommandQueue:
     def recover(self) -> None:
         """Take commands again after a failure that halted the stream."""
         self.halted = None
+        self._go_on()
+
+    def _go_on(self) -> None:
         try:
             token = self._kept.pop()
         except IndexError:
-            return  # the holder has not come to its halt yet, and will not halt
+            return  # the holder has not come to its halt yet, and looks at `halted` there
         self.resume(token)
 
     def drop(self, cause: str) -> int:
@@ -204,6 +209,7 @@ class CommandQueue:
 
     def _unhalt(self, token: Token) -> bool:
         """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
+        self._pass_barriers(token)
         self._kept.append(token)
         if self.halted is not None:
             return False
@@ -212,6 +218,18 @@ class CommandQueue:
         except IndexError:
             return False  # `recover` took it
         return True
+
+    def _pass_barriers(self, token: Token) -> None:
+        """End the barriers of a halted stream, where nothing is left that they could wait for."""
+        while self.commands:
+            try:
+                command = self.commands.popleft()
+            except IndexError:
+                return
+            if command._value is BARRIER:
+                self._run_other(command, token)
+            else:
+                command._fail(Aborted(f"{_named(command)} was dropped by the failure before it ({self.halted})"))
 
     def _find_token(self) -> None:
         with self._lock:
