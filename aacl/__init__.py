@@ -159,7 +159,8 @@ _ROOMS = {
 _MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops")
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = tuple(sorted((*_ROOM_OF, *_MODULES)))
+# Constants first, then classes, then the rest.
+__all__ = tuple(sorted((*_ROOM_OF, *_MODULES), key=lambda name: (not name.isupper(), name[0].islower(), name)))
 
 __version__ = "0.1.0"
 

@@ -11,13 +11,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from benchmarks import _environment, _groups, _report
-from benchmarks._result import Result
 
-RESULTS = Path(__file__).parent / "results" / "latest.json"
+if TYPE_CHECKING:
+    from benchmarks._result import Result
+
+RESULTS = Path("out", "benchmarks.json")
 WIDTH = 160
 
 
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         groups[title] = _groups.run(name)
     _report.show(console, environment, groups)
     _report.write(options.output, environment, groups)
-    console.print(f"written to {options.output}", highlight=False, soft_wrap=True)
+    console.print(f"written to {options.output.resolve()}", highlight=False, soft_wrap=True)
     return 1 if any(_report.failures(results) for results in groups.values()) else 0
 
 

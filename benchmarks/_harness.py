@@ -10,6 +10,7 @@ is nearer to the truth than the median.
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import statistics
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -58,6 +59,10 @@ class Samples:
         """Return the median of one side's rounds."""
         return statistics.median(self.rounds[side])
 
+    def decile(self, side: str) -> float:
+        """Return the first decile of one side's rounds."""
+        return first_decile(self.rounds[side])
+
     def ratio(self, side: str, *others: str) -> Spread:
         """Return how many times as long a side took as the fastest of the others in the same round."""
         return Spread.of(
@@ -76,7 +81,7 @@ class Samples:
 
     def decile_difference(self, side: str, other: str) -> Spread:
         """Return the difference of the two sides' first deciles; the quartiles are of the rounds' differences."""
-        least = first_decile(self.rounds[side]) - first_decile(self.rounds[other])
+        least = self.decile(side) - self.decile(other)
         spread = self.difference(side, other)
         return Spread(least, spread.low, spread.high)
 
@@ -101,13 +106,14 @@ def first_decile(values: Sequence[float]) -> float:
     return percentile(values, 0.1)
 
 
-async def alternate(sides: Mapping[str, Side], rounds: int, *, warm_up: int = 2) -> Samples:
+async def alternate(sides: Mapping[str, Side], rounds: int, *, warm_up: int = 2, pause: float = 0.0) -> Samples:
     """Run every side once a round.
 
     Args:
         sides: by name.
         rounds: how many count.
         warm_up: how many come first and do not count.
+        pause: seconds before each turn, in which threads that the last one left spinning come to rest.
 
     Returns:
         What the sides gave.
@@ -116,6 +122,8 @@ async def alternate(sides: Mapping[str, Side], rounds: int, *, warm_up: int = 2)
     for number in range(-warm_up, rounds):
         turn = number % len(names)
         for name in (*names[turn:], *names[:turn]):
+            if pause:
+                await asyncio.sleep(pause)
             value = sides[name]()
             seconds = await value if inspect.isawaitable(value) else value
             if number >= 0:

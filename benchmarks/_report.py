@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.table import Table
 
-from benchmarks._result import Result, Status
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from benchmarks._result import Result, Status
 
 __all__ = ("failures", "show", "write")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
-from benchmarks._harness import Spread
+if TYPE_CHECKING:
+    from benchmarks._harness import Spread
 
-__all__ = ("Result", "Status", "at_least", "at_most", "compared", "failed", "missing")
+__all__ = ("TIMES", "Result", "Status", "at_least", "at_most", "compared", "failed", "missing")
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+"""The unit of ratios."""
 
 Status = Literal["met", "missed", "machine", "missing", "compared"]
 
@@ -65,20 +69,20 @@ class Result:
 
 
 def at_most(
-    name: str, spread: Spread, limit: float, unit: str = "×", detail: str = "", ceiling: float | None = None
+    name: str, spread: Spread, limit: float, unit: str = TIMES, detail: str = "", ceiling: float | None = None
 ) -> Result:
     """Return a line whose value must not be above the limit."""
     return Result(name, unit, spread, limit, False, detail, ceiling)
 
 
 def at_least(
-    name: str, spread: Spread, limit: float, unit: str = "×", detail: str = "", ceiling: float | None = None
+    name: str, spread: Spread, limit: float, unit: str = TIMES, detail: str = "", ceiling: float | None = None
 ) -> Result:
     """Return a line whose value must not be below the limit."""
     return Result(name, unit, spread, limit, True, detail, ceiling)
 
 
-def compared(name: str, spread: Spread, unit: str = "×", detail: str = "") -> Result:
+def compared(name: str, spread: Spread, unit: str = TIMES, detail: str = "") -> Result:
     """Return a line that nothing is asked of."""
     return Result(name, unit, spread, detail=detail)
 

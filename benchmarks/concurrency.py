@@ -51,13 +51,13 @@ async def _two_streams() -> list[Result]:
 def _streams(streams: tuple[aacl.Stream, aacl.Stream], works: list[aacl.Operation]) -> dict[str, Side]:
     @timed(1)
     async def alone(_: Steps) -> None:
-        for _ in range(2 * KERNELS):
+        for _number in range(2 * KERNELS):
             streams[0].execute(works[0])
         await streams[0].synchronize()
 
     @timed(1)
     async def together(_: Steps) -> None:
-        for _ in range(KERNELS):
+        for _number in range(KERNELS):
             for stream, work in zip(streams, works, strict=True):
                 stream.execute(work)
         for stream in streams:

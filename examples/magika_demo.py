@@ -46,13 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes = _label(labeller, om, paths, options.rounds)
     wrong = differences(paths, outcomes)
     report.show_files(console, paths, outcomes, wrong, options.folder)
+    report.show_agreement(console, len(paths), wrong)
     report.show_timings(console, outcomes, ABOUT)
     _draw(options.output / "timeline.png", outcomes, console)
-    if wrong:
-        report.show_differences(console, wrong)
-        return 1
-    console.print(f"[green]The three ways agree on all {len(paths)} files.[/]")
-    return 0
+    return 1 if wrong else 0
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -55,7 +55,7 @@ def test_a_programs_subclass_keeps_the_code() -> None:
     """Subclassing without a code changes nothing in the table."""
     own = type("Own", (InvalidArgument,), {})
 
-    assert own.code == 100000
+    assert own.code == 100000  # type: ignore[attr-defined]
     assert error_class(100000) is InvalidArgument
 
 

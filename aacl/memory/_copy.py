@@ -7,7 +7,7 @@ import ctypes
 from aacl.errors import InvalidArgument
 from aacl.memory import _host
 from aacl.memory._number import size, whole
-from aacl.memory._space import space_of
+from aacl.memory._space import Lease, space_of
 
 __all__ = ("allocation_at", "check_span", "copy", "fill", "is_device_address", "read_bytes")
 
@@ -24,8 +24,8 @@ def allocation_at(address: int) -> int | None:
     return None if block is None else block.start
 
 
-def check_span(address: int, nbytes: int, act: str) -> None:
-    """Check that a span could be copied.
+def check_span(address: int, nbytes: int, act: str) -> Lease | None:
+    """Check that a span could be copied, and return the lease that keeps it in place if it is a device's.
 
     Raises:
         InvalidMemoryRange: it is not within one live allocation, or is host memory that is not mapped.
@@ -34,9 +34,11 @@ def check_span(address: int, nbytes: int, act: str) -> None:
     if nbytes < 0:
         raise InvalidArgument(f"a number of bytes is not negative; {nbytes} was given")
     if space is not None:
-        space.check(address, nbytes, act)
-    elif nbytes:
+        lease: Lease = space.check(address, nbytes, act).owner
+        return lease
+    if nbytes:
         _host.check_mapped(address, nbytes, act)
+    return None
 
 
 def copy(target: int, source: int, nbytes: int) -> None:

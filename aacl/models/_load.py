@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from aacl.errors import ModelDataError, ModelPathError, NotSupported
 from aacl.streams import _hosts
@@ -45,8 +45,7 @@ def load(source: Path | bytes, backend: DeviceBackend) -> LoadedModel:
         )
     _check_static(package.signature)
     graph = package.graph[0]
-    # The contract says bytes; every backend takes a view as well, which saves a copy of the weights.
-    return LoadedModel(package.signature, backend.load_model(cast("bytes", graph)), len(graph))
+    return LoadedModel(package.signature, backend.load_model(graph), len(graph))
 
 
 async def load_in_thread(source: Path | bytes, backend: DeviceBackend) -> LoadedModel:

@@ -23,6 +23,7 @@ from aacl.tensors._tensor import Maker
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from aacl.abc import Array
     from aacl.devices._context import Context
     from aacl.devices._device import Device
     from aacl.memory._space import DeviceMemory
@@ -161,10 +162,11 @@ class Model(AsyncResource):
     @property
     def signature(self) -> ModelSignature:
         """What the model takes and gives, once it was opened, and also after it was closed."""
-        if self._loaded is None:
+        loaded = self._loaded
+        if loaded is None:
             self._check_open("ask the signature of")
-            raise AssertionError("an open model has a signature")
-        return self._loaded.signature
+        assert loaded is not None, "an open model was loaded"
+        return loaded.signature
 
     @property
     def name(self) -> str:
@@ -201,14 +203,14 @@ class Model(AsyncResource):
     # -- running ------------------------------------------------------------------------------
 
     def __call__(
-        self, *inputs: Tensor | Completion[Any], out: Tensor | Sequence[Tensor] | None = None, **named: object
+        self, /, *inputs: Tensor | Completion[Any], out: Tensor | Sequence[Tensor] | None = None, **named: object
     ) -> ModelRun:
         """Apply the model to tensors; ``stream.execute`` runs what this returns.
 
         Args:
-            inputs: tensors, or completions of the commands that make them, in the model's order.
+            *inputs: tensors, or completions of the commands that make them, in the model's order.
             out: the tensors to write, of the exact dtype and shape of the outputs; by default new ones each time.
-            named: the other inputs, by their names.
+            **named: the other inputs, by their names; one called ``out`` goes by order.
 
         Returns:
             The run; its result is the output tensor, or a tuple of them.
@@ -223,17 +225,17 @@ class Model(AsyncResource):
         tensors = self._arguments.tensors(inputs, named)
         return ModelRun(self, tensors, None if out is None else self._arguments.results(out, tensors))
 
-    async def infer(self, *arrays: Any, stream: Stream | None = None, **named: Any) -> Any:
+    async def infer(self, /, *arrays: Any, stream: Stream | None = None, **named: Any) -> Any:
         """Run the model on host arrays and return its outputs as new host arrays.
 
         Copies and run are one command of the stream. Cancelling the wait leaves that command to
         itself. If the stream is bounded and full, wait for room first.
 
         Args:
-            arrays: arrays of the inputs' exact dtype and shape, in the model's order; lists and numbers are
+            *arrays: arrays of the inputs' exact dtype and shape, in the model's order; lists and numbers are
                 converted. They are read when the run begins, and must not change until the result is there.
             stream: where, by default the current stream.
-            named: the other inputs, by their names.
+            **named: the other inputs, by their names; one called ``stream`` goes by order.
 
         Returns:
             The output array, or a tuple of them.
@@ -251,16 +253,19 @@ class Model(AsyncResource):
         hosts = self._arguments.arrays(arrays, named)
         place = current_stream() if stream is None else stream
         try:
-            while True:
-                try:
-                    command = place.execute(Inference(self, hosts))
-                except WouldBlock:
-                    await place.ready()
-                else:
-                    return await command
+            while (command := self._submitted(hosts, place)) is None:
+                await place.ready()
+            return await command
         except CancelledError:
             self._uses.cancelled.step()
             raise
+
+    def _submitted(self, hosts: Sequence[Array], place: Stream) -> Completion[Any] | None:
+        """Submit an inference; None, and nothing of it is left, if the stream is full."""
+        try:
+            return place.execute(Inference(self, hosts))
+        except WouldBlock:
+            return None
 
     def _check_runs_on(self, memory: DeviceMemory) -> None:
         if self._state is not ResourceState.OPEN:

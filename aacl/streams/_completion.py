@@ -281,7 +281,6 @@ class Completion(Generic[T]):
             tensor.fail(error)
             if tensor._producer is self:
                 tensor._producer = None
-        self._received = False
         self._state = FAILED
         if self._waiters:
             self._deliver(self._waiters)
@@ -344,7 +343,8 @@ def queued(stream: StreamEngine, run: Callable[..., object], value: Any, work: W
     """Return a completion for the queue, with the line that submits it."""
     completion: Completion[Any] = _new(Completion)
     completion._state, completion._value, completion._run = QUEUED, value, run
-    completion._work, completion._stream, completion._waiters, completion._suspended = work, stream, None, 0
+    completion._work, completion._stream, completion._waiters = work, stream, None
+    completion._suspended, completion._received = 0, False
     frame = _site.caller()
     if frame is None:
         completion._code, completion._instruction = None, 0

@@ -202,6 +202,7 @@ class CommandQueue:
         command._note(error)
         if self.stops_at_failure and self.halted is None:
             self.halted = error
+        command._error = error  # before it is listed: an interrupt may end this anywhere
         self.failures.append(command)
         command._fail(error)
         if self.halted is error:
@@ -209,7 +210,8 @@ class CommandQueue:
 
     def _unhalt(self, token: Token) -> bool:
         """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
-        self._pass_barriers(token)
+        if self._pass_barriers(token):
+            return False
         self._kept.append(token)
         if self.halted is not None:
             return False
@@ -219,17 +221,19 @@ class CommandQueue:
             return False  # `recover` took it
         return True
 
-    def _pass_barriers(self, token: Token) -> None:
-        """End the barriers of a halted stream, where nothing is left that they could wait for."""
+    def _pass_barriers(self, token: Token) -> bool:
+        """End the barriers of a halted stream, which have nothing to wait for; True when one kept the token."""
         while self.commands:
             try:
                 command = self.commands.popleft()
             except IndexError:
-                return
+                break
             if command._value is BARRIER:
-                self._run_other(command, token)
+                if self._run_other(command, token):
+                    return True
             else:
                 command._fail(Aborted(f"{_named(command)} was dropped by the failure before it ({self.halted})"))
+        return False
 
     def _find_token(self) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ import numpy as np
 from aacl.errors import InvalidArgument, InvalidMemoryRange
 from aacl.memory import _host
 from aacl.memory._buffer import Buffer
-from aacl.memory._copy import check_span, is_device_address
+from aacl.memory._copy import check_span, copy, is_device_address
 from aacl.memory._number import size, whole
 from aacl.streams._budget import Cost
 from aacl.streams._work import Work
@@ -39,7 +39,7 @@ def copy_cost(nbytes: int) -> Cost:
 class _Transfer(Work[Any]):
     """What the kinds have in common: they are bound when made, and used once."""
 
-    __slots__ = ("_reads",)
+    __slots__ = ("_keeps", "_reads")
 
     def __init__(
         self,
@@ -47,10 +47,12 @@ class _Transfer(Work[Any]):
         result: Any,
         nbytes: int,
         reads: tuple[Tensor, ...] = (),
+        keeps: tuple[object, ...] = (),
     ) -> None:
+        """Prepare a transfer; ``keeps`` is what else holds the memory in place while it is queued."""
         super().__init__()
         self._run, self._result, self._cost = run, result, copy_cost(nbytes)
-        self._reads = reads
+        self._reads, self._keeps = reads, keeps
 
     def bind(self, memory: DeviceMemory) -> None:
         """Nothing is left to check but the contents of what is read."""
@@ -121,7 +123,7 @@ class Copy(_Transfer):
             )
         run = partial(_host.move, to[0], of[0], count)
         reads = (source,) if isinstance(source, Tensor) else ()
-        return cls(run, target, count, reads)
+        return cls(run, target, count, reads, (source,))
 
 
 class CopyMemory(_Transfer):
@@ -138,9 +140,8 @@ class CopyMemory(_Transfer):
         """
         target, source = whole(target, "an address"), whole(source, "an address")
         nbytes = size(nbytes)
-        check_span(target, nbytes, "write")
-        check_span(source, nbytes, "read")
-        return cls(partial(_copy_unfreed, target, source, nbytes), None, nbytes)
+        keeps = (check_span(target, nbytes, "write"), check_span(source, nbytes, "read"))
+        return cls(partial(_copy_unfreed, target, source, nbytes), None, nbytes, (), keeps)
 
 
 class Fill(_Transfer):
@@ -159,8 +160,10 @@ class Fill(_Transfer):
 def _copy_unfreed(target: int, source: int, nbytes: int) -> None:
     """Copy between spans that were good at submission; device memory is in place even if it was freed since."""
     to_device, of_device = is_device_address(target), is_device_address(source)
-    if to_device == of_device:
+    if to_device and of_device:
         _host.move(target, source, nbytes)
+    elif not to_device and not of_device:
+        copy(target, source, nbytes)
     elif to_device:
         _host.read(target, source, nbytes)
     else:

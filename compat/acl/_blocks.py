@@ -6,11 +6,11 @@ from bisect import bisect_right, insort
 from typing import TYPE_CHECKING
 
 import aacl
+from aacl.errors import ClosedResource, InvalidArgument
 from acl._devices import devices
 from acl._handles import count_also
 from acl._state import at_finalize
 from acl._status import Refused
-from aacl.errors import ClosedResource, InvalidArgument
 
 if TYPE_CHECKING:
     from acl._devices import Context

@@ -8,8 +8,8 @@ from typing import Any
 
 import attrs
 
-from acl._status import MAX_OPQUEUE_NUM, Refused
 from aacl.errors import InvalidFile, InvalidJson
+from acl._status import MAX_OPQUEUE_NUM, Refused
 
 __all__ = ("Config", "read_config")
 
@@ -89,9 +89,7 @@ def _default_device(document: dict[str, Any], path: str) -> int | None:
     try:
         return int(value)  # type: ignore[arg-type] # what is no number is refused below
     except (TypeError, ValueError):
-        raise InvalidJson(
-            f'{path!r}: defaultDevice must be like {{"default_device": "0"}}, not {section!r}'
-        ) from None
+        raise InvalidJson(f'{path!r}: defaultDevice must be like {{"default_device": "0"}}, not {section!r}') from None
 
 
 def _operator_models(document: dict[str, Any], path: str) -> int:

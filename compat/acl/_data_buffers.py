@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from operator import index
 
+from aacl.errors import InvalidArgument
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain
-from aacl.errors import InvalidArgument
 
 __all__ = (
     "create_data_buffer",

@@ -15,11 +15,11 @@ from operator import index
 from typing import TYPE_CHECKING
 
 import aacl
-from acl._handles import Handles
+from aacl.errors import InvalidDevice, NotCurrent, WrongContext
+from acl._handles import Handles, count_also
 from acl._state import at_finalize, require_init, state
 from acl._status import CONTEXT_NULL, INVALID_PARAM, Refused
-from acl._threads import here, is_alive, report_queue
-from aacl.errors import InvalidDevice, NotCurrent, WrongContext
+from acl._threads import drop_queue, here, is_alive, report_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,10 +294,10 @@ def _report_here(stream: Stream) -> None:
 def _unsubscribe(stream: Stream) -> None:
     """End a subscription; calls that no living thread will report fail now, or the stream would wait for ever."""
     if stream.reporter:
-        queue = report_queue(stream.reporter)
-        queue.streams.discard(stream.handle)
-        if not is_alive(stream.reporter):
-            queue.close()
+        if is_alive(stream.reporter):
+            report_queue(stream.reporter).streams.discard(stream.handle)
+        else:
+            drop_queue(stream.reporter)
         stream.reporter = 0
 
 
@@ -338,5 +338,17 @@ def _after_fork() -> None:
     devices.clear()
 
 
+def _explicit_contexts() -> int:
+    return sum(not context.is_default for context in contexts.objects.values())
+
+
+def _explicit_streams() -> int:
+    return sum(len(context.streams) for context in contexts.objects.values())
+
+
+# What a program must end itself: default contexts and streams end with their device.
+count_also("device", devices.__len__)
+count_also(contexts.kind, _explicit_contexts)
+count_also(streams.kind, _explicit_streams)
 at_finalize(_close_all)
 os.register_at_fork(after_in_child=_after_fork)

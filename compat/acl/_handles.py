@@ -34,17 +34,25 @@ class Handles(Generic[T]):
         objects: the live ones; hot paths look here themselves.
     """
 
-    __slots__ = ("_dead", "_numbers", "kind", "objects")
+    __slots__ = ("_dead", "_null", "_numbers", "kind", "objects")
 
-    def __init__(self, kind: str, dead: int = INVALID_HANDLE, *, numbers: Iterator[int] | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        dead: int = INVALID_HANDLE,
+        *,
+        null: int = INVALID_PARAM,
+        numbers: Iterator[int] | None = None,
+    ) -> None:
         """Make a table.
 
         Args:
             kind: of the objects.
             dead: the code for a number that is no live object of this kind.
+            null: the code for 0.
             numbers: where numbers come from, if not from the common ones.
         """
-        self.kind, self._dead = kind, dead
+        self.kind, self._dead, self._null = kind, dead, null
         self._numbers = _numbers if numbers is None else numbers
         self.objects: dict[int, T] = {}
         _tables.append(self)
@@ -82,7 +90,7 @@ class Handles(Generic[T]):
     def unknown(self, handle: int) -> Refused:
         """Return the error of a handle that is no live object of this kind."""
         if not handle:
-            return Refused(INVALID_PARAM, f"the {self.kind} handle is null")
+            return Refused(self._null, f"the {self.kind} handle is null")
         other = next((table.kind for table in _tables if handle in table.objects), None)
         if other is not None:
             return Refused(self._dead, f"{handle} is the handle of a {other}, not of a {self.kind}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from operator import index
 
-import aacl
 import numpy as np
+
+import aacl
+from aacl.errors import AlreadyInitialized, NotSupported
 from acl._devices import devices
 from acl._state import state
 from acl._status import Refused, code_alone, code_of, entry, fail, plain, recent_text, with_code
-from aacl.errors import AlreadyInitialized, NotSupported
 
 __all__ = (
     "app_log",

@@ -7,10 +7,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import attrs
+
+from aacl.errors import AlreadyInitialized, InvalidArgument, NotInitialized
 from acl._config import Config, read_config
 from acl._handles import clear_handles
 from acl._status import REPEAT_FINALIZE, Refused, share_texts
-from aacl.errors import AlreadyInitialized, InvalidArgument, NotInitialized
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,24 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from acl._threads import here
 from aacl.errors import AclError, StreamError
+from acl._threads import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ("Refused", "code_alone", "code_of", "entry", "fail", "plain", "recent_text", "with_code")
+__all__ = (
+    "Refused",
+    "code_alone",
+    "code_of",
+    "entry",
+    "fail",
+    "plain",
+    "recent_text",
+    "share_texts",
+    "with_code",
+    "with_first",
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -76,7 +87,7 @@ def fail(name: str, error: BaseException) -> int:
     code = code_of(error)
     cause = error.__cause__ if type(error) is StreamError else None
     notes = [*getattr(error, "__notes__", ()), *getattr(cause, "__notes__", ())]
-    text = "; ".join([f"{name} failed with {code}: {error or type(error).__name__}", *notes])
+    text = "; ".join([f"{name} failed with {code}: {str(error) or type(error).__name__}", *notes])
     here.error = code
     if _process_wide:
         _process_wide[0] = text
@@ -135,19 +146,30 @@ def _wrong_number(least: int, most: int, given: int) -> str:
     return f"function takes {how} {count} argument{'' if count == 1 else 's'} ({given} given)"
 
 
-def plain(failed: R) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def plain(failed: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a call that returns a value without a code, and ``failed`` when it cannot."""
     return entry(lambda _code: failed)
 
 
 def with_code(*nothing: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a call that returns ``(*values, 0)``, and ``(*nothing, code)`` when it fails."""
-    return entry(lambda code: (*nothing, code))  # type: ignore[arg-type, return-value]
+    return entry(lambda code: (*nothing, code))  # type: ignore[return-value]
 
 
 def code_alone(function: Callable[P, int]) -> Callable[P, int]:
     """Make a call that returns 0, or the code."""
     return entry(_itself)(function)
+
+
+def with_first(function: Callable[P, int]) -> Callable[P, tuple[Any, int]]:
+    """Make a call that returns its first argument, and 0 or the code."""
+    counted = code_alone(function)
+
+    def call(*arguments: Any) -> tuple[Any, int]:
+        code: int = counted(*arguments)  # type: ignore[call-arg] # the number is checked there
+        return arguments[0], code
+
+    return functools.wraps(function)(call)  # type: ignore[return-value] # called as the function is
 
 
 def _itself(code: int) -> int:

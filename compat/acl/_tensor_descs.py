@@ -5,11 +5,12 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
-import aacl
 import numpy as np
+
+import aacl
+from aacl.errors import InvalidArgument, UnsupportedDataType
 from acl._handles import Handles
 from acl._status import FORMAT_NOT_MATCH, INVALID_PARAM, Refused, code_alone, plain, with_code
-from aacl.errors import InvalidArgument, UnsupportedDataType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

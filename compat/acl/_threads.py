@@ -17,7 +17,7 @@ from aacl.errors import InvalidArgument
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ("Here", "ReportQueue", "here", "is_alive", "report_queue", "start", "stop")
+__all__ = ("Here", "ReportQueue", "drop_queue", "here", "is_alive", "report_queue", "start", "stop")
 
 
 class Here(threading.local):
@@ -111,6 +111,13 @@ def report_queue(thread: int) -> ReportQueue:
     return queue
 
 
+def drop_queue(thread: int) -> None:
+    """End a thread's queue, if it has one: its calls fail, and a thread of the same identifier gets a new one."""
+    queue = _queues.pop(thread, None)
+    if queue is not None:
+        queue.close()
+
+
 def is_alive(thread: int) -> bool:
     """Whether a thread with this identifier runs now."""
     return any(each.ident == thread for each in threading.enumerate())
@@ -123,9 +130,7 @@ class _Thread(threading.Thread):
         try:
             super().run()
         finally:
-            queue = _queues.pop(threading.get_ident(), None)
-            if queue is not None:
-                queue.close()
+            drop_queue(threading.get_ident())
 
 
 def start(function: Callable[[Any], object], arguments: object) -> int:

@@ -9,9 +9,9 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
-import acl
 import numpy as np
 
+import acl
 from labelling.labels import Label, Labeller, Scores, batches
 from labelling.outcome import Outcome
 from labelling.timeline import Span
@@ -110,7 +110,8 @@ class LegacyWay:
         check(acl.rt.memcpy(self._pointers[0], self._in_size, acl.util.bytes_to_ptr(data), len(data),
                             ACL_MEMCPY_HOST_TO_DEVICE), "acl.rt.memcpy")  # fmt: skip
         self._record(events[2])
-        check(acl.mdl.execute_async(self._model, *self._datasets, self._stream), "acl.mdl.execute_async")
+        source, target = self._datasets
+        check(acl.mdl.execute_async(self._model, source, target, self._stream), "acl.mdl.execute_async")
         self._record(events[3])
         check(acl.rt.synchronize_stream(self._stream), "acl.rt.synchronize_stream")
         scores = self._scores()

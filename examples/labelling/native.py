@@ -9,7 +9,6 @@ from pathlib import Path
 from time import perf_counter
 
 import aacl
-
 from labelling.labels import Label, Labeller, batches
 from labelling.outcome import Outcome
 from labelling.timeline import Span

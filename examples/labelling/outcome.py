@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import attrs
 
-from labelling.labels import Label
-from labelling.timeline import Span
+if TYPE_CHECKING:
+    from labelling.labels import Label
+    from labelling.timeline import Span
 
 __all__ = ("Outcome", "differences")
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import sysconfig
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from labelling.files import REPOSITORY
-from labelling.outcome import Outcome
 
-__all__ = ("show_differences", "show_files", "show_timings")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from labelling.outcome import Outcome
+
+__all__ = ("show_agreement", "show_files", "show_timings")
 
 
 def show_files(
@@ -33,16 +38,19 @@ def show_files(
     console.print(table)
 
 
-def show_differences(console: Console, wrong: dict[Path, str]) -> None:
-    """Print the files on which the ways do not agree, with what each said."""
-    console.print(f"[bold red]{len(wrong)} files on which the ways do not agree:[/]")
+def show_agreement(console: Console, count: int, wrong: Mapping[Path, str]) -> None:
+    """Print whether the ways agree, and every file on which they do not with what each said."""
+    if not wrong:
+        console.print(f"[green]The three ways agree on all {count} files.[/]", highlight=False)
+        return
+    console.print(f"[bold red]The three ways do not agree on {len(wrong)} of {count} files:[/]", highlight=False)
     for path, words in wrong.items():
         console.print(f"  {escape(str(path))}: {escape(words)}", soft_wrap=True, highlight=False)
 
 
 def show_timings(console: Console, outcomes: Sequence[Outcome], about: dict[str, str]) -> None:
     """Print how long each way took."""
-    table = Table(title=f"median of {len(outcomes[0].seconds)} rounds", pad_edge=False)
+    table = Table(title=f"medians of {len(outcomes[0].seconds)} rounds, one way after the other", pad_edge=False)
     for heading in ("way", "how"):
         table.add_column(heading)
     for heading in ("ready in", "all files in", "files a second"):
@@ -58,6 +66,8 @@ def _short(path: Path, base: Path | None) -> str:
     """Return a path as briefly as it is still clear."""
     if base is not None and path.is_relative_to(base):
         return str(path.relative_to(base))
-    if "site-packages" in path.parts:
-        return str(Path(*path.parts[path.parts.index("site-packages") + 1 :]))
-    return str(path.relative_to(REPOSITORY)) if path.is_relative_to(REPOSITORY) else str(path)
+    paths = sysconfig.get_paths()
+    for start in (Path(paths["purelib"]), REPOSITORY, Path(paths["stdlib"]).parent):
+        if path.is_relative_to(start):
+            return str(path.relative_to(start))
+    return str(path)

@@ -60,10 +60,10 @@ def _draw_panel(panel: object, title: str, rows: Sequence[str], spans: Sequence[
     assert isinstance(panel, Axes)
     start = min(span.begin for span in spans)
     for span in spans:
-        begin, width = (span.begin - start) * 1e3, (span.end - span.begin) * 1e3
-        panel.broken_barh([(begin, width)], (rows.index(span.stream) - 0.4, 0.8), facecolors=COLOURS[span.kind])
+        begin, width, row = (span.begin - start) * 1e3, (span.end - span.begin) * 1e3, rows.index(span.stream)
+        panel.broken_barh([(begin, width)], (row - 0.4, 0.8), facecolors=COLOURS[span.kind])
         if span.kind == "model":
-            panel.text(begin + width / 2, rows.index(span.stream), str(span.batch), ha="center", va="center", fontsize=8)
+            panel.text(begin + width / 2, row, str(span.batch), ha="center", va="center", fontsize=8)
     panel.set_yticks(range(len(rows)), rows)
     panel.set_ylim(len(rows) - 0.5, -0.5)
     panel.set_title(title, loc="left", fontsize=10)

@@ -29,13 +29,13 @@ class _Interrupter:
         self.place: str | None = None
         self._looked: dict[FrameType, int] = {}  # where a frame looked for signals just now
 
-    def enter(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+    def enter(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
         if not frame.f_code.co_filename.startswith(_PACKAGE):
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self._step
 
-    def _step(self, frame: FrameType, event: str, argument: object) -> Callable[..., Any] | None:
+    def _step(self, frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
         if event == "return":
             self._looked.pop(frame, None)
         elif event == "opcode":

@@ -38,5 +38,7 @@ def run_python(program: str, *, timeout: float = 10.0, **environment: str) -> Fi
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        raise AssertionError(f"the program did not end in {timeout} s; it said {late.stdout!r}, {late.stderr!r}") from None
+        raise AssertionError(
+            f"the program did not end in {timeout} s; it said {late.stdout!r}, {late.stderr!r}"
+        ) from None
     return Finished(done.returncode, done.stdout.strip(), done.stderr.strip())

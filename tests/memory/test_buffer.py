@@ -174,7 +174,7 @@ def _reshape(view: Array) -> object:
 
 
 def _memory_of(view: Array) -> object:
-    return memoryview(view)
+    return memoryview(view)  # type: ignore[arg-type]
 
 
 def _from_buffer(view: Array) -> object:

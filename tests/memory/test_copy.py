@@ -29,7 +29,7 @@ def _host() -> tuple[np.ndarray[Any, np.dtype[np.uint8]], int]:
 
 def test_copies_between_host_and_device(device: Device) -> None:
     """Host to device, on the device, to another device, back to the host, and between host arrays."""
-    array, host = _host()
+    _array, host = _host()
     back = np.zeros(200, np.uint8)
     with aacl.blocking.Device(1) as other:
         first, second, third = device.allocate(200), device.allocate(200), other.allocate(200)
@@ -214,15 +214,11 @@ def test_zero_bytes_are_nothing(device: Device) -> None:
     assert array.tolist() == list(range(200))
 
 
-@pytest.mark.parametrize("number", [np.int64, np.uint64, ctypes.c_void_p], ids=["int64", "uint64", "c_void_p"])
+@pytest.mark.parametrize("number", [np.int64, np.uint64])
 def test_addresses_of_other_integer_types(device: Device, number: Callable[[int], Any]) -> None:
-    """NumPy integers are addresses and sizes; what is no integer is an invalid argument."""
+    """NumPy integers are addresses and sizes."""
     array, host = _host()
     buffer = device.allocate(64)
-    if number is ctypes.c_void_p:
-        with pytest.raises(InvalidArgument):
-            copy(number(buffer.address), host, 8)
-        return
     copy(number(buffer.address), number(host + 1), number(8))
     copy(number(host + 100), number(buffer.address), number(8))
     copy(number(host + 120), number(host), number(8))
@@ -235,7 +231,7 @@ def test_addresses_of_other_integer_types(device: Device, number: Callable[[int]
     assert is_device_address(number(buffer.address))
 
 
-@pytest.mark.parametrize("wrong", [None, "7", 1.5, b"x"])
+@pytest.mark.parametrize("wrong", [None, "7", 1.5, b"x", ctypes.c_void_p(8)], ids=str)
 def test_what_is_no_address_is_an_invalid_argument(device: Device, wrong: Any) -> None:
     """Each place of each call takes integers only, and says so."""
     buffer = device.allocate(64)
@@ -291,7 +287,7 @@ def test_kept_owners_live_on(device: Device) -> None:
 
 def test_device_addresses_are_told_from_host_ones(device: Device) -> None:
     """Inside the range of an open device; after it is closed, no more."""
-    array, host = _host()
+    _array, host = _host()
     buffer = device.allocate(1)
     info = device.memory()
 

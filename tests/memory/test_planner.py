@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -40,7 +41,7 @@ def check(planner: ArenaPlanner) -> None:
     """Hold what holds at any time: blocks lie apart and inside, and are accounted for."""
     blocks = planner.blocks()
     assert blocks == sorted(blocks)
-    for lower, upper in zip(blocks, blocks[1:], strict=False):
+    for lower, upper in itertools.pairwise(blocks):
         assert lower.start + lower.reserved <= upper.start
     if blocks:
         assert blocks[0].start >= planner.base
@@ -95,9 +96,7 @@ class PlannerMachine(RuleBasedStateMachine):
         """Every address leads to the block whose reserved bytes hold it, others to none."""
         address = start + offset
         expected = [
-            Block(first, size, owner)
-            for first, (size, owner) in self.model.items()
-            if first <= address < first + size
+            Block(first, size, owner) for first, (size, owner) in self.model.items() if first <= address < first + size
         ]
         assert self.planner.find(address) == (expected[0] if expected else None)
 

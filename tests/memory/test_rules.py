@@ -21,7 +21,7 @@ RULES = pytest.mark.parametrize("rule", [MALLOC, CACHED, ALIGN32, DVPP], ids=lam
     ],
 )  # fmt: skip
 def test_sizes(rule: AllocationRule, nbytes: int, reserved: int) -> None:
-    """malloc adds 32 to a multiple of 32, malloc_align32 does not, dvpp takes pages of 2 MiB."""
+    """The malloc call adds 32 to a multiple of 32, malloc_align32 does not, dvpp takes pages of 2 MiB."""
     assert rule.reserved(nbytes) == reserved
 
 

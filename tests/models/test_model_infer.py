@@ -143,14 +143,14 @@ async def test_full_stream_is_waited_for(add_one: Path) -> None:
         tasks = [asyncio.create_task(model.infer(X + number)) for number in range(100)]
         for _ in range(5):
             await asyncio.sleep(0)
-        assert stream.statistics().queued <= 4
-        gc.collect()
-        assert device.memory().used - before <= 8 * 2 * 64
+        queued, used = stream.statistics().queued, device.memory().used
         tasks[50].cancel()
         gate.set()
 
         answers = await asyncio.gather(*tasks, return_exceptions=True)
 
+        assert queued <= 4
+        assert used - before <= 4 * 2 * 64
         assert isinstance(answers.pop(50), asyncio.CancelledError)
         for number, answer in zip([*range(50), *range(51, 100)], answers, strict=True):
             np.testing.assert_array_equal(answer, X + number + 1)
@@ -170,7 +170,7 @@ async def test_full_device_is_an_error(add_one: Path, monkeypatch: pytest.Monkey
 
 
 async def test_loop_stays_alive(slow: Path) -> None:
-    """C140: while 8 inferences of some 200 ms run, a 1 ms ticker never waits 30 ms, and a 20 ms sleep ends in 60 ms."""
+    """C140: while 8 inferences of some 100 ms run, a 1 ms ticker never waits 30 ms, and a 20 ms sleep ends in 60 ms."""
     x = np.random.default_rng(0).random((1024, 1024), np.float32)
     async with aacl.Device(), aacl.Stream(), Model(slow) as model:
         await model.infer(x)
@@ -182,10 +182,11 @@ async def test_loop_stays_alive(slow: Path) -> None:
             began = time.perf_counter()
             await asyncio.sleep(0.020)
             slept = time.perf_counter() - began
-            assert not all(task.done() for task in tasks)
-            for task in tasks:
-                np.testing.assert_array_equal(await task, x)
+            running = [task for task in tasks if not task.done()]
+            results = await asyncio.gather(*tasks)
             ticker.cancel()
+            assert running
+            assert all((result == x).all() for result in results)
             return max(gaps) < 0.030 and slept < 0.060
 
         # The machine may hold up any of them; a run on the loop's thread holds up all.
@@ -216,8 +217,7 @@ async def test_interpreter_goes_on_during_a_run(slow: Path) -> None:
         thread = threading.Thread(target=beat)
         thread.start()
         began = time.perf_counter()
-        for _ in range(3):
-            await model.infer(x)
+        await model.infer(x)
         took = time.perf_counter() - began
         stop.set()
         thread.join()

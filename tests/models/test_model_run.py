@@ -18,17 +18,11 @@ import aacl
 from aacl import blocking
 from aacl.errors import (
     Aborted,
-    ClosedResource,
-    ModelInputMismatch,
-    ModelOutputMismatch,
     ModelRunError,
     StreamError,
-    WrongModelContext,
 )
 from aacl.memory import host_memory
 from aacl.models import Model
-from aacl.models._binding import Bindings
-from aacl.models._uses import Tally, Uses
 
 Build = Callable[..., Path]
 Array = npt.NDArray[Any]
@@ -175,86 +169,6 @@ async def test_empty_output_is_a_result(build: Build) -> None:
         assert (await stream.to_host(y)).shape == (0, 4)
 
 
-async def test_inputs_that_do_not_fit_are_refused(sum_and_product: Path) -> None:
-    """C079, C080: count, names, dtype and shape are checked at the call; the text names the input and both sides."""
-    async with aacl.Device(), aacl.Stream() as stream, Model(sum_and_product) as model:
-        good = await stream.to_device(np.ones(4, np.float32))
-        half = await stream.to_device(np.ones(4, np.float16))
-        long = await stream.to_device(np.ones(5, np.float32))
-        array: Any = np.ones(4, np.float32)
-        read: Any = stream.to_host(good)
-        table: list[tuple[Callable[[], object], str]] = [
-            (lambda: model(), "2 inputs .*; 0 were given, 'a', 'b' missing"),
-            (lambda: model(good), "1 were given, 'b' missing"),
-            (lambda: model(good, good, good), "3 were given"),
-            (lambda: model(good, c=good), "'c' is none of them"),
-            (lambda: model(good, good, b=good), "'b' was given by order too"),
-            (lambda: model(good, half), r"input 1 \('b'\).*FLOAT of shape \[4\] \(16 bytes\).*FLOAT16.*\(8 bytes\)"),
-            (lambda: model(a=long, b=good), r"input 0 \('a'\).*\[4\] \(16 bytes\).*\[5\] \(20 bytes\)"),
-            (lambda: model(good, array), "to_device.*infer"),
-            (lambda: model(good, read), "makes no tensors"),
-        ]
-        for call, words in table:
-            with pytest.raises(ModelInputMismatch, match=words):
-                call()
-
-
-async def test_outputs_that_do_not_fit_are_refused(sum_and_product: Path) -> None:
-    """Outputs are checked like inputs, and must share no memory with each other or with an input."""
-    async with aacl.Device() as device, aacl.Stream() as stream, Model(sum_and_product) as model:
-        a, b = await stream.to_device(np.ones(4, np.float32)), await stream.to_device(np.ones(4, np.float32))
-        y, z, wrong = aacl.empty((4,), np.float32), aacl.empty((4,), np.float32), aacl.empty((4,), np.int32)
-        buffer = device.allocate(64)
-        desc = aacl.TensorDesc.of(np.float32, (4,))
-        low, high = aacl.Tensor(desc, buffer), aacl.Tensor(desc, buffer, 8)
-        array: Any = np.ones(4, np.float32)
-        table: list[tuple[Any, str]] = [
-            (y, "2 outputs .*; 1 were given"),
-            ([y, z, y], "3 were given"),
-            ([y, wrong], r"output 1 .*FLOAT.*INT32"),
-            ([y, array], r"output 1 .*FLOAT of shape \[4\] \(16 bytes\)"),
-            ([y, a], "over .*, which it uses too"),
-            ([y, y], "over .*, which it uses too"),
-            ([low, high], "over .*, which it uses too"),
-        ]
-        for out, words in table:
-            with pytest.raises(ModelOutputMismatch, match=words):
-                model(a, b, out=out)
-
-
-async def test_another_device_is_refused(add_one: Path) -> None:
-    """C024: a model runs on the device where it was loaded, on tensors that lie there."""
-    async with aacl.Device(0), aacl.Stream() as here, Model(add_one) as model:
-        x = await here.to_device(X)
-        async with aacl.Device(1), aacl.Stream() as there:
-            far = await there.to_device(X)
-            with pytest.raises(WrongModelContext, match=r"loaded on device 0.*device 1"):
-                there.execute(model(x))
-            with pytest.raises(WrongModelContext):
-                await model.infer(X, stream=there)
-            with pytest.raises(ModelInputMismatch, match="is on device 1"):
-                model(far)
-            with pytest.raises(ModelOutputMismatch, match="is on device 1"):
-                model(x, out=aacl.empty((2, 3), np.float32))
-
-        np.testing.assert_array_equal(await here.to_host(await here.execute(model(x))), X + 1)
-
-
-async def test_freed_tensors_are_refused(add_one: Path) -> None:
-    """A run whose input or output was freed raises ClosedResource when it is executed, tied before or not."""
-    async with aacl.Device(), aacl.Stream() as stream, Model(add_one) as model:
-        x, y = await stream.to_device(X), aacl.empty((2, 3), np.float32)
-        fresh, bound = model(x), model(x, out=y)
-        await stream.execute(bound)
-
-        y.free()
-        with pytest.raises(ClosedResource):
-            stream.execute(bound)
-        x.free()
-        with pytest.raises(ClosedResource):
-            stream.execute(fresh)
-
-
 async def test_failed_run_poisons_nothing(pick: Path) -> None:
     """C077: a run that fails raises ModelRunError with the model's and the node's name; the next one works."""
     values = np.arange(4, dtype=np.float32)
@@ -339,21 +253,21 @@ async def test_streams_take_turns_on_the_same_memory(slow: Path) -> None:
 
 
 async def test_short_model_comes_to_run_where_it_is_submitted(add_one: Path) -> None:
-    """The first run goes to a worker, since it may take any time; once known to be short, runs are done at once."""
+    """The first run goes to a worker, since it may take any time; known to be short, a run is done at once."""
     async with aacl.Device(), aacl.Stream() as stream, Model(add_one) as model:
         run = model(await stream.to_device(X), out=aacl.empty((2, 3), np.float32))
-        first = stream.execute(run)
-        assert stream.statistics().queued + stream.statistics().running + first.done() > 0
-        await first
+        await stream.execute(run)
+        assert stream.statistics().executed == 1
 
-        done = 0
-        for _ in range(200):
+        at_once = False
+        for _ in range(10_000):
             completion = stream.execute(run)
-            done += completion.done()
+            at_once = completion.done()
             await completion
+            if at_once:
+                break
 
-        assert stream.statistics().executed < 200
-        assert done > 100
+        assert at_once
 
 
 async def test_long_model_never_runs_on_the_loop(slow: Path) -> None:
@@ -380,75 +294,6 @@ async def test_two_models_in_a_row_need_no_wait(add_one: Path, build: Build) -> 
         z = stream.execute(second(stream.execute(aacl.ops.Add(y, y))))
 
         np.testing.assert_array_equal(await stream.to_host(z), -2 * (X + 1))
-
-
-class FakeEngine:
-    """Counts the bindings it makes."""
-
-    def __init__(self) -> None:
-        self.bound = 0
-
-    def bind(self, *_arrays: object) -> Callable[[], object]:
-        self.bound += 1
-        return lambda: None
-
-    def close(self) -> None:
-        self.bound = -1
-
-
-async def test_bindings_are_kept_by_address_and_bounded() -> None:
-    """The same addresses are bound once; of many, those not used for longest are bound anew."""
-    engine: Any = FakeEngine()
-    bindings = Bindings(engine, Uses(), "model")
-    async with aacl.Device():
-        x = aacl.empty((4,), np.float32)
-        outputs = [aacl.empty((4,), np.float32) for _ in range(300)]
-
-        first = bindings.find((x,), (outputs[0],))
-        assert bindings.find((x,), (outputs[0],)) is first
-        for output in outputs[1:]:
-            bindings.find((x,), (output,))
-            bindings.find((x,), (outputs[0],))
-
-        assert bindings.find((x,), (outputs[0],)) is first
-        assert engine.bound == 300
-        assert len(bindings) == 256
-        bindings.find((x,), (outputs[1],))
-        assert engine.bound == 301
-
-
-async def test_fresh_outputs_find_their_bindings_again(add_one: Path) -> None:
-    """C170: runs that make new outputs get memory back that was used before, and bind hardly anything anew."""
-    async with aacl.Device() as device, aacl.Stream() as stream, Model(add_one) as model:
-        x = await stream.to_device(X)
-        for _ in range(50):
-            await stream.execute(model(x))
-        bound, used = len(model._bindings), device.memory().used
-
-        for _ in range(500):
-            await stream.execute(model(x))
-
-        assert len(model._bindings) <= bound + 2
-        assert device.memory().used <= used + 128
-
-
-def test_tally_counts_steps_from_many_threads() -> None:
-    """No step is lost, and looking does not count."""
-    tally = Tally()
-
-    def step() -> None:
-        for _ in range(5000):
-            tally.step()
-
-    threads = [threading.Thread(target=step) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    looked = [tally.value for _ in range(10)]
-    for thread in threads:
-        thread.join()
-
-    assert looked == sorted(looked)
-    assert (tally.value, tally.value) == (20000, 20000)
 
 
 async def test_dropped_run_does_not_count(add_one: Path) -> None:

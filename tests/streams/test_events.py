@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sys
 import threading
 
@@ -137,7 +138,7 @@ async def test_a_relay_through_many_streams(device: Device) -> None:
     streams = [await Stream(device).open() for _ in range(300)]
     seen: list[int] = []
     with Hold(streams[0]):
-        for number, (before, after) in enumerate(zip(streams, streams[1:], strict=False)):
+        for number, (before, after) in enumerate(itertools.pairwise(streams)):
             after.wait_event(before.record_event())
             after.execute(PythonWork(lambda number=number: seen.append(number)))  # type: ignore[misc]
     await streams[-1].synchronize()
@@ -180,7 +181,7 @@ async def test_a_dropped_mark_fails_as_a_future_and_releases_who_waits(stream: S
 
 async def test_the_mark_of_a_stream_that_is_left_releases_who_waits(device: Device, other: Stream) -> None:
     """Leaving a block with an exception drops its marks; nobody waits for ever."""
-    with pytest.raises(LookupError):
+    with pytest.raises(LookupError):  # noqa: PT012 - the block itself raises
         async with Stream(device) as stream:
             with Hold(stream) as hold:
                 event = stream.record_event()

@@ -18,6 +18,8 @@ import aacl
 from aacl import Aborted, Device, KernelError, Stream, StreamError, ops
 from tests.helpers import Boom, Hold, PythonWork, fail
 
+SOURCE = Path(__file__).read_text().splitlines()
+
 
 def _notes(error: BaseException | None) -> str:
     return "\n".join(getattr(error, "__notes__", []))
@@ -63,8 +65,7 @@ async def test_the_note_shows_the_submitting_line(stream: Stream, kind: str) -> 
     }
     with pytest.raises((Boom, KernelError)) as caught:
         await submit[kind]()
-    source = Path(__file__).read_text().splitlines()
-    line = next(number for number, text in enumerate(source, 1) if f"# MARK {kind}" in text)
+    line = next(number for number, text in enumerate(SOURCE, 1) if f"# MARK {kind}" in text)
 
     assert f"stream {stream.number} at {__file__}:{line}: " in _notes(caught.value)
     assert f"# MARK {kind}" in _notes(caught.value)
@@ -76,7 +77,7 @@ async def test_the_note_of_a_caller_in_a_neighbouring_package(stream: Stream) ->
     text = "def submit(stream, function):\n    return stream.call(function)\n"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     space: dict[str, Any] = {}
-    exec(compile(text, file, "exec"), space)  # noqa: S102 - a caller in another file
+    exec(compile(text, file, "exec"), space)
     error = await asyncio.gather(space["submit"](stream, fail), return_exceptions=True)
 
     assert f"{file}:2: return stream.call(function)" in _notes(error[0])
@@ -195,7 +196,7 @@ async def test_the_end_of_a_block_reports_what_nobody_received(device: Device) -
 
 async def test_a_body_that_raises_carries_the_rest_as_a_note(device: Device) -> None:
     """The body's own exception leaves the block, told what else went wrong."""
-    with pytest.raises(LookupError) as caught:
+    with pytest.raises(LookupError) as caught:  # noqa: PT012 - the block itself raises
         async with Stream(device) as stream:
             stream.call(fail)
             await stream.barrier()

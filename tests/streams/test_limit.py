@@ -128,7 +128,7 @@ async def test_unused_room_is_passed_on(device: Device) -> None:
             await asyncio.sleep(0)
             waiting[0].cancel()
             hold.release()
-            done, pending = await asyncio.wait(waiting, timeout=5)
+            _, pending = await asyncio.wait(waiting, timeout=5)
             for task in pending:
                 task.cancel()
         assert not pending
@@ -178,8 +178,11 @@ async def test_short_work_on_an_idle_bounded_stream_runs_at_once(bounded: Stream
 
 def test_blocking_submissions_to_a_full_queue() -> None:
     """Without a loop WouldBlock is raised as well."""
-    with aacl.blocking.Device(0) as device, aacl.blocking.Stream(device, limit=1) as stream:
-        with Hold(stream.stream):
+    with (
+        aacl.blocking.Device(0) as device,
+        aacl.blocking.Stream(device, limit=1) as stream,
+        Hold(stream.stream),
+    ):
+        stream.submit(PythonWork(int))
+        with pytest.raises(WouldBlock):
             stream.submit(PythonWork(int))
-            with pytest.raises(WouldBlock):
-                stream.submit(PythonWork(int))

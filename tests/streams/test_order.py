@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 
 import numpy as np
 import pytest
@@ -230,8 +230,9 @@ async def test_a_stream_that_is_not_open_says_so(device: Device) -> None:
             lambda stream=stream: stream.recover(),
         ):
             with pytest.raises(aacl.ClosedResource, match=state):
-                act()
-        for wait in (stream.synchronize, stream.ready, stream.abort):
+                act()  # type: ignore[no-untyped-call]
+        waits: tuple[Callable[[], Awaitable[object]], ...] = (stream.synchronize, stream.ready, stream.abort)
+        for wait in waits:
             with pytest.raises(aacl.ClosedResource, match=state):
                 await wait()
 

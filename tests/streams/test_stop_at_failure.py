@@ -35,9 +35,7 @@ def failing(request: pytest.FixtureRequest) -> Callable[[Stream], Completion[Any
     return WAYS[request.param]
 
 
-async def test_it_takes_nothing_after_a_failure(
-    stopping: Stream, failing: Callable[[Stream], Completion[Any]]
-) -> None:
+async def test_it_takes_nothing_after_a_failure(stopping: Stream, failing: Callable[[Stream], Completion[Any]]) -> None:
     """Work of every kind is refused, with the failure as the cause, until recover()."""
     with pytest.raises((Boom, KernelError)) as caught:
         await failing(stopping)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aacl.backends.cpu._device import CpuDevice
 from aacl.backends.cpu._settings import device_count
 
-__all__ = ("backend",)
+__all__ = ("CpuBackend", "backend")
 
 
 class CpuBackend:

@@ -6,9 +6,10 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from aacl.errors import InvalidArgument
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain
-from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,16 +12,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aacl
+from aacl.errors import ClosedResource, InvalidArgument
 from acl._data_buffers import data_buffers
 from acl._devices import at_device_close, stream_at
 from acl._state import at_finalize, state
 from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
-from acl.op._operands import operands, results
 from acl.op._library import find
+from acl.op._operands import operands, results
 from acl.rt._exception import watch
-from aacl.errors import ClosedResource, InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

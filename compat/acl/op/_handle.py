@@ -46,9 +46,7 @@ _handles: Handles[_Matched] = Handles("operator handle", INVALID_PARAM)
 
 
 @with_code(0)
-def create_handle(
-    op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int
-) -> tuple[int, int]:
+def create_handle(op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int) -> tuple[int, int]:
     """Look for the operator model that serves a request, once for many runs.
 
     Args:
@@ -64,9 +62,7 @@ def create_handle(
     if not isinstance(op_type, str):
         raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
     attributes = attributes_at(attr)
-    matched = _Matched(
-        op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values)
-    )
+    matched = _Matched(op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values))
     find(matched.op_type, matched.inputs, matched.outputs, matched.values)
     return _handles.add(matched), 0
 

@@ -6,13 +6,13 @@ from operator import index
 from typing import TYPE_CHECKING
 
 import aacl
+from aacl.errors import InvalidArgument
 from acl._state import require_init
 from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
 from acl.op._execute import descs_at, spans_at
 from acl.op._operands import contents
-from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,9 @@ def infer_shape(
         raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
     descs, spans, wanted = descs_at(input_descs), spans_at(inputs), descs_at(output_descs)
     if len(descs) != len(spans):
-        raise InvalidArgument(f"operator {op_type}: {len(descs)} input descriptions and {len(spans)} buffers were given")
+        raise InvalidArgument(
+            f"operator {op_type}: {len(descs)} input descriptions and {len(spans)} buffers were given"
+        )
     if index(num_outputs) != len(wanted):
         raise InvalidArgument(f"operator {op_type}: {num_outputs} outputs, and {len(wanted)} descriptions of them")
     known = [_with_value(op_type, position, *pair) for position, pair in enumerate(zip(descs, spans, strict=True))]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aacl
+from aacl.errors import InvalidArgument, InvalidFile, ModelDataError, OperatorNotFound
 from acl._state import at_finalize, require_init, state
 from acl._status import MAX_OPQUEUE_NUM, Refused, code_alone
-from aacl.errors import InvalidArgument, InvalidFile, ModelDataError, OperatorNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,9 +120,7 @@ def find(
     raise OperatorNotFound(_missing(op_type, inputs, outputs, given))
 
 
-def _missing(
-    op_type: str, inputs: Sequence[Slot], outputs: Sequence[aacl.TensorDesc], given: Mapping[str, Any]
-) -> str:
+def _missing(op_type: str, inputs: Sequence[Slot], outputs: Sequence[aacl.TensorDesc], given: Mapping[str, Any]) -> str:
     asked = f"{op_type}({', '.join(map(_words, inputs))}) -> {', '.join(map(_words, outputs))}"
     if given:
         asked += f" with {dict(given)}"

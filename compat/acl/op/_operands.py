@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import aacl
 import numpy as np
+
+import aacl
+from aacl.errors import InvalidArgument
 from acl import _blocks
 from acl._status import DIMS_UNKNOWN, Refused
-from aacl.errors import InvalidArgument
 
 __all__ = ("Descs", "Spans", "contents", "operands", "results")
 

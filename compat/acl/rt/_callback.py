@@ -8,7 +8,7 @@ import traceback
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from acl._devices import stream_at
+from acl._devices import stream_at, streams
 from acl._status import (
     PARAM_INVALID,
     REPORT_TIMEOUT,
@@ -67,8 +67,11 @@ def subscribe_report(thread_id: int, stream: int) -> int:
     device = target.context.device.index
     if _queue_of(target) is not None:
         raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is served by thread {target.reporter}; unsubscribe it first")
+    queue.streams.intersection_update(streams.objects)  # a dead thread's, whose identifier is used again, may be left
     if queue.streams and queue.device != device:
-        raise Refused(THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too")
+        raise Refused(
+            THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too"
+        )
     target.reporter, queue.device = queue.thread, device
     queue.streams.add(target.handle)
     return 0
@@ -125,7 +128,9 @@ def launch_callback(fn: Callable[[Any], object], user_data: object, block_type: 
         raise Refused(PARAM_INVALID, f"a callback's block type is 0 or 1, not {block_type}")
     queue = _queue_of(target)
     if queue is None:
-        raise Refused(STREAM_NO_CALLBACK, f"no thread reports callbacks of stream {stream}; call subscribe_report first")
+        raise Refused(
+            STREAM_NO_CALLBACK, f"no thread reports callbacks of stream {stream}; call subscribe_report first"
+        )
     watch(target, target.stream.call(_Callback(fn, user_data, queue), on=queue, block=bool(block_type)))
     return 0
 
@@ -145,10 +150,8 @@ def process_report(timeout: int) -> int:
     if timeout != -1 and timeout < 1:
         raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 1 millisecond, not {timeout}")
     queue = report_queue(threading.get_ident())
-    if timeout > 0:
-        ran = queue.process(timeout / 1000)
-    else:
-        ran = queue.process(None if queue.streams else _UNSUBSCRIBED_WAIT)
+    endless = None if queue.streams else _UNSUBSCRIBED_WAIT
+    ran = queue.process(timeout / 1000 if timeout > 0 else endless)
     if ran:
         return 0
     if not queue.streams:

@@ -11,12 +11,12 @@ from operator import index
 from typing import TYPE_CHECKING
 
 import aacl
+from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
 from acl import _blocks
 from acl._devices import current, stream_at
 from acl._status import RT_NOT_SUPPORTED, Refused, code_alone
 from acl._threads import here
 from acl.rt._exception import watch
-from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
 
 if TYPE_CHECKING:
     from acl._devices import Stream
@@ -47,9 +47,9 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
         an allocation, or host memory that is not mapped or not writable; 107002 without a context.
     """
     dst, src, count = index(dst), index(src), index(count)
-    if not 0 < count <= index(dest_max) or not dst or not src or kind not in _KINDS:
-        if not _is_copy(dst, dest_max, src, count, kind):
-            return 0
+    is_plain = 0 < count <= index(dest_max) and dst and src and kind in _KINDS
+    if not is_plain and not _is_copy(dst, dest_max, src, count, kind):
+        return 0
     context = here.context
     if context is None or context.closed:
         current()

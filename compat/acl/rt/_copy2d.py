@@ -6,11 +6,11 @@ from operator import index
 from typing import NamedTuple
 
 import aacl
+from aacl.errors import InvalidArgument, InvalidMemoryRange
 from acl import _blocks
 from acl._devices import current, stream_at
 from acl._status import code_alone
 from acl.rt._exception import watch
-from aacl.errors import InvalidArgument, InvalidMemoryRange
 
 __all__ = ("memcpy2d", "memcpy2d_async", "memcpy_2d", "memcpy_2d_async")
 

@@ -7,8 +7,7 @@ from operator import index
 import aacl
 from acl import _devices
 from acl._devices import current
-from acl._state import require_init
-from acl._status import PARAM_INVALID, Refused, code_alone, code_of, with_code
+from acl._status import code_alone, with_code
 from acl.rt._wait import seconds, wait_all
 
 __all__ = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from operator import index
 
 import aacl
+from aacl.errors import EventNotRecorded, WrongContext
 from acl._devices import OpenDevice, current, stream_at
 from acl._handles import Handles
 from acl._status import PARAM_INVALID, Refused, code_alone, with_code
 from acl.rt._wait import seconds
-from aacl.errors import EventNotRecorded, WrongContext
 
 __all__ = (
     "create_event",

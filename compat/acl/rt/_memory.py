@@ -5,11 +5,11 @@ from __future__ import annotations
 from operator import index
 
 import aacl
+from aacl.errors import InvalidArgument, UnalignedAddress
 from acl import _blocks
 from acl._devices import current
 from acl._status import API_NOT_SUPPORTED, INVALID_PARAM, Refused, code_alone, with_code
 from acl._threads import here
-from aacl.errors import InvalidArgument, UnalignedAddress
 
 __all__ = (
     "free",

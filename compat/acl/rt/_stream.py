@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from operator import index
 
+from aacl.errors import InvalidArgument
 from acl import _devices
-from acl._devices import Stream, stream_at, streams
+from acl._devices import Stream, stream_at
 from acl._status import code_alone, with_code
 from acl.rt._wait import seconds, wait
-from aacl.errors import InvalidArgument
 
 __all__ = (
     "create_stream",

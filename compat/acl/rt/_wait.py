@@ -6,8 +6,8 @@ from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
 from aacl.errors import WaitTimeout, WouldBlock
+from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,9 @@ def _block(stream: Stream, barrier: object, timeout: float | None) -> None:
     try:
         over = barrier.wait(timeout, block_loop=True)  # type: ignore[attr-defined]
     except WouldBlock as error:
-        raise Refused(STREAM_NOT_COMPLETE, f"a callback cannot wait for its own stream {stream.handle}: {error}") from None
+        raise Refused(
+            STREAM_NOT_COMPLETE, f"a callback cannot wait for its own stream {stream.handle}: {error}"
+        ) from None
     if not over:
         raise WaitTimeout(f"stream {stream.handle} is not through its work after {timeout} s; the work goes on")
 

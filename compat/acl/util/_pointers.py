@@ -12,11 +12,12 @@ import sys
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-import aacl
 import numpy as np
-from acl import _blocks
-from acl._status import INVALID_PARAM, Refused, fail, plain
+
+import aacl
 from aacl.errors import InvalidMemoryRange
+from acl import _blocks
+from acl._status import fail, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +70,8 @@ def ptr_to_bytes(ptr: int, size: int) -> bytes:
 @plain(0)
 def numpy_to_ptr(ndarray: aacl.abc.Array) -> int:
     """Return the address of an array's first element. For one that is not C-contiguous a warning goes to stderr:
-    the bytes from there on are not its elements in order."""
+    the bytes from there on are not its elements in order.
+    """
     array = _array(ndarray)
     if not array.flags.c_contiguous:
         print(
@@ -101,6 +103,7 @@ def _address(array: aacl.abc.Array) -> int:
     return address
 
 
+@plain(None)
 def ptr_to_numpy(ptr: int, shape: Sequence[int], npy_type: int) -> aacl.abc.Array:
     """Return an array on memory, nothing copied. Memory of the runtime's stays while the array lives, even if freed.
 

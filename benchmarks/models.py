@@ -1,0 +1,172 @@
+"""What awaiting a model costs beyond running it: a small convolution net, and a model of one tiny Add."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import aacl
+from aacl.converter import convert
+from benchmarks import _adds, _peers
+from benchmarks._harness import Samples, Side, Steps, alternate, timed
+from benchmarks._result import Result, at_least, at_most, compared, missing
+
+__all__ = ("measure",)
+
+ROUNDS = 150
+RUNS, ADDS, ASYNC_ADDS = 20, 100, 20
+PAUSE = 0.005
+SIZE = 32
+CHANNELS = (3, 8, 16, 16)
+
+
+def measure() -> list[Result]:
+    """Measure awaited models beside ONNX Runtime's own calls, and beside OpenVINO's."""
+    return asyncio.run(_measure())
+
+
+async def _measure() -> list[Result]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with aacl.Device(0), aacl.Stream() as stream:
+            return [*await _conv_net(stream, Path(folder)), *await _tiny_add(stream, Path(folder))]
+
+
+async def _conv_net(stream: aacl.Stream, folder: Path) -> list[Result]:
+    model, image = _conv_model(), np.random.default_rng(5).standard_normal((1, 3, SIZE, SIZE)).astype(np.float32)
+    sides, expected = _io_binding(model, image)
+    beside = "await a conv net / OpenVINO infer"
+    try:
+        sides["openvino"], absent = _openvino(model, image), ""
+    except _peers.Absent as error:
+        absent = str(error)
+    async with aacl.Model(convert(model, folder / "conv")) as ours:
+        sides["await"], found = await _awaited(stream, ours, [image], RUNS)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+        samples = await alternate(sides, ROUNDS, pause=PAUSE)
+    return [
+        at_most("await a conv net / run_with_iobinding", samples.ratio("await", "run_with_iobinding"), 1.10,
+                detail=_beside(samples, "await", "run_with_iobinding")),
+        missing(beside, absent) if absent else
+        compared(beside, samples.ratio("await", "openvino"), detail=_beside(samples, "await", "openvino")),
+    ]  # fmt: skip
+
+
+async def _tiny_add(stream: aacl.Stream, folder: Path) -> list[Result]:
+    model = _adds.model()
+    sides: dict[str, Side] = {"run_async": _run_async(_adds.session()), "run": _adds.session_run(ADDS)}
+    async with aacl.Model(convert(model, folder / "add")) as ours:
+        sides["await"], found = await _awaited(stream, ours, [_adds.LEFT, _adds.RIGHT], ADDS)
+        np.testing.assert_array_equal(found, _adds.SUM)
+        samples = await alternate(sides, ROUNDS, pause=PAUSE)
+    faster, run = samples.ratio("run_async", "await"), samples.ratio("await", "run")
+    return [
+        at_least("awaited run_async / await an Add model", faster, 5, detail=_beside(samples, "run_async", "await")),
+        compared("await an Add model / onnxruntime run", run, detail=_beside(samples, "await", "run")),
+    ]
+
+
+async def _awaited(stream: aacl.Stream, model: aacl.Model, arrays: list[Any], count: int) -> tuple[Side, Any]:
+    """Return the awaited run with ``out=``, and what it gives."""
+    inputs = [await stream.to_device(array) for array in arrays]
+    out = aacl.empty(model.outputs[0].shape, model.outputs[0].dtype)
+    work = model(*inputs, out=out)
+    for _ in range(16):  # until its cost is known
+        await stream.execute(work)
+    found = await stream.to_host(out)
+
+    @timed(count)
+    async def run(steps: Steps) -> None:
+        for _ in steps:
+            await stream.execute(work)
+
+    return run, found
+
+
+def _io_binding(model: Any, image: Any) -> tuple[dict[str, Side], Any]:
+    """Return ``session.run_with_iobinding`` with the session's default options, and what it gives."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    expected = session.run(None, {"image": image})[0]
+    target = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros_like(expected))
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("image", onnxruntime.OrtValue.ortvalue_from_numpy(image))
+    binding.bind_ortvalue_output(session.get_outputs()[0].name, target)
+
+    @timed(RUNS)
+    def run(steps: Steps) -> None:
+        for _ in steps:
+            session.run_with_iobinding(binding)
+
+    return {"run_with_iobinding": run}, expected
+
+
+def _run_async(session: Any) -> Side:
+    """Return ``session.run_async`` of the Add, awaited as its callback allows."""
+    feed = {"a": _adds.LEFT, "b": _adds.RIGHT}
+
+    def deliver(results: Any, future: asyncio.Future[Any], error: str) -> None:
+        loop = future.get_loop()
+        if error:
+            loop.call_soon_threadsafe(future.set_exception, RuntimeError(error))
+        else:
+            loop.call_soon_threadsafe(future.set_result, results)
+
+    @timed(ASYNC_ADDS)
+    async def run(steps: Steps) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in steps:
+            future = loop.create_future()
+            session.run_async(None, feed, deliver, future)
+            await future
+
+    return run
+
+
+def _openvino(model: Any, image: Any) -> Side:
+    """Return a blocking OpenVINO inference of the net, for latency.
+
+    Raises:
+        Absent: there is no OpenVINO.
+    """
+    openvino = _peers.load("openvino")
+    core = openvino.Core()
+    compiled = core.compile_model(core.read_model(model.SerializeToString(), b""), "CPU",
+                                  {"PERFORMANCE_HINT": "LATENCY"})  # fmt: skip
+    request = compiled.create_infer_request()
+    request.set_input_tensor(openvino.Tensor(image))
+
+    @timed(RUNS)
+    def run(steps: Steps) -> None:
+        for _ in steps:
+            request.infer()
+
+    return run
+
+
+def _conv_model() -> Any:
+    """Return three convolutions of 3 by 3 with ReLU, 8 to 16 channels, on one picture of 32 by 32."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    random, nodes, weights, source = np.random.default_rng(3), [], [], "image"
+    for layer, (taken, given) in enumerate(pairwise(CHANNELS)):
+        weight = (random.standard_normal((given, taken, 3, 3)) / np.sqrt(9 * taken)).astype(np.float32)
+        weights.append(numpy_helper.from_array(weight, f"w{layer}"))
+        nodes.append(helper.make_node("Conv", [source, f"w{layer}"], [f"c{layer}"], pads=[1, 1, 1, 1]))
+        source = f"r{layer}"
+        nodes.append(helper.make_node("Relu", [f"c{layer}"], [source]))
+    infos = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, channels, SIZE, SIZE))
+        for name, channels in (("image", CHANNELS[0]), (source, CHANNELS[-1]))
+    ]
+    graph = helper.make_graph(nodes, "conv", infos[:1], infos[1:], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _beside(samples: Samples, *sides: str) -> str:
+    return ", ".join(f"{side} {samples.median(side) * 1e6:.1f} µs" for side in sides)

@@ -1,0 +1,147 @@
+"""Datasets: the data buffers of one run, in the model's order."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from aacl.errors import InvalidArgument
+from acl._data_buffers import data_buffers
+from acl._handles import Handles
+from acl._status import INVALID_PARAM, code_alone, plain, with_first
+from acl._tensor_descs import tensor_descs
+
+if TYPE_CHECKING:
+    import aacl
+
+__all__ = (
+    "Dataset",
+    "add_dataset_buffer",
+    "create_dataset",
+    "datasets",
+    "destroy_dataset",
+    "get_dataset_buffer",
+    "get_dataset_num_buffers",
+    "get_dataset_tensor_desc",
+    "set_dataset_tensor_desc",
+    "spans_of",
+)
+
+
+class Dataset:
+    """Data buffers by handle, and descriptions of some.
+
+    Attributes:
+        buffers: the handles; buffers and their memory are the program's.
+        descs: descriptions by position, copied from the program's.
+        desc_handles: the handles that were given out for these.
+    """
+
+    __slots__ = ("buffers", "desc_handles", "descs")
+
+    def __init__(self) -> None:
+        self.buffers: list[int] = []
+        self.descs: dict[int, aacl.TensorDesc] = {}
+        self.desc_handles: dict[int, int] = {}
+
+
+datasets: Handles[Dataset] = Handles("dataset", INVALID_PARAM)
+
+
+@plain(0)
+def create_dataset() -> int:
+    """Return the handle of a new, empty dataset."""
+    return datasets.add(Dataset())
+
+
+@code_alone
+def destroy_dataset(dataset: int) -> int:
+    """Destroy a dataset, neither its data buffers nor their memory. Returns 0; 100000 if it is none."""
+    for handle in datasets.take(dataset).desc_handles.values():
+        tensor_descs.objects.pop(handle, None)
+    return 0
+
+
+@with_first
+def add_dataset_buffer(dataset: int, data_buffer: int) -> int:
+    """Put a data buffer behind the others of a dataset.
+
+    Returns:
+        (dataset, 0); (dataset, 100000) if one of them is none.
+    """
+    target = datasets.get(dataset)
+    data_buffers.get(data_buffer)
+    target.buffers.append(index(data_buffer))
+    return 0
+
+
+@plain(0)
+def get_dataset_num_buffers(dataset: int) -> int:
+    """Return how many data buffers a dataset has; 0 if it is none."""
+    return len(datasets.get(dataset).buffers)
+
+
+@plain(0)
+def get_dataset_buffer(dataset: int, index: int) -> int:
+    """Return the handle of a data buffer by its position; 0 if there is no such position or dataset."""
+    buffers = datasets.get(dataset).buffers
+    return buffers[_place(buffers, index)]
+
+
+def _place(buffers: list[int], position: int) -> int:
+    place = index(position)
+    if not 0 <= place < len(buffers):
+        raise InvalidArgument(f"position {place} is not in the dataset, which has {len(buffers)} buffers")
+    return place
+
+
+@with_first
+def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int) -> int:
+    """Say what shape a data buffer's contents have in the next runs; the description is copied.
+
+    Args:
+        dataset: the dataset.
+        tensor_desc: the description, of which only the dims matter; 0 takes an earlier one back.
+        index: the buffer's position.
+
+    Returns:
+        (dataset, 0); (dataset, 100000) if there is no such dataset, description or position.
+    """
+    target = datasets.get(dataset)
+    place = _place(target.buffers, index)
+    if tensor_desc:
+        put_desc(target, place, tensor_descs.get(tensor_desc))
+    else:
+        target.descs.pop(place, None)
+        tensor_descs.objects.pop(target.desc_handles.pop(place, 0), None)
+    return 0
+
+
+@plain(0)
+def get_dataset_tensor_desc(dataset: int, index: int) -> int:
+    """Return the handle of a description that the dataset holds, which ends with it; 0 if it holds none there."""
+    target = datasets.get(dataset)
+    place = _place(target.buffers, index)
+    desc = target.descs.get(place)
+    if desc is None:
+        return 0
+    if place not in target.desc_handles:
+        target.desc_handles[place] = tensor_descs.add(desc)
+    return target.desc_handles[place]
+
+
+def put_desc(dataset: Dataset, place: int, desc: aacl.TensorDesc) -> None:
+    """Let a dataset hold a description, also under the handle that was given out for the one before."""
+    dataset.descs[place] = desc
+    handle = dataset.desc_handles.get(place)
+    if handle is not None:
+        tensor_descs.objects[handle] = desc
+
+
+def spans_of(dataset: Dataset) -> tuple[tuple[int, int], ...]:
+    """Return the memory of a dataset's buffers; raises `Refused` for one that was destroyed."""
+    table = data_buffers.objects
+    try:
+        return tuple([table[handle] for handle in dataset.buffers])
+    except KeyError:
+        return tuple([data_buffers.get(handle) for handle in dataset.buffers])

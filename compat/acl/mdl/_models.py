@@ -1,0 +1,60 @@
+"""The loaded models."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING
+
+import aacl
+from aacl.errors import WrongModelContext
+from acl._devices import current
+from acl._handles import Handles
+from acl._status import MODEL_ID_INVALID
+
+if TYPE_CHECKING:
+    from acl._devices import Context
+    from acl.mdl._runs import Runs
+
+__all__ = ("Loaded", "model_at", "models", "take_model")
+
+
+class Loaded:
+    """A loaded model.
+
+    Attributes:
+        model: the native model.
+        context: where it was loaded, and where alone it may be used.
+        stream: what blocking runs are submitted to, so that they wait for nothing but themselves.
+        runs: the prepared runs.
+    """
+
+    __slots__ = ("context", "model", "runs", "stream")
+
+    def __init__(self, model: aacl.Model, context: Context, runs: Runs) -> None:
+        self.model, self.context, self.runs = model, context, runs
+        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context))
+
+
+models: Handles[Loaded] = Handles("model", MODEL_ID_INVALID, null=MODEL_ID_INVALID, numbers=count(1))
+
+
+def model_at(model_id: int) -> Loaded:
+    """Return a loaded model.
+
+    Raises:
+        NotCurrent: this thread has no context.
+        Refused: there is no such model (145003).
+        WrongModelContext: it was loaded in another context.
+    """
+    context, loaded = current(), models.get(model_id)
+    if loaded.context is not context:
+        raise WrongModelContext(
+            f"model {model_id} ({loaded.model.name!r}) was loaded in another context; call acl.rt.set_context with that"
+        )
+    return loaded
+
+
+def take_model(model_id: int) -> Loaded:
+    """Return a loaded model whose number is dead from now on; raises as `model_at` does."""
+    model_at(model_id)
+    return models.take(model_id)
