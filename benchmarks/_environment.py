@@ -14,11 +14,12 @@ __all__ = ("describe",)
 
 def describe() -> dict[str, str]:
     """Return the machine, its load and the versions, for the head of the table and the JSON file."""
-    load = " ".join(f"{each:.2f}" for each in os.getloadavg())
+    cores, load = len(os.sched_getaffinity(0)), os.getloadavg()
+    busy = "; others are at work here, which slows and scatters the figures" if load[0] > cores / 4 else ""
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{_processor()}, {len(os.sched_getaffinity(0))} cores, {platform.system()} {platform.machine()}",
-        "load": f"{load} (1, 5, 15 minutes)",
+        "machine": f"{_processor()}, {cores} cores, {platform.system()} {platform.machine()}",
+        "load": f"{' '.join(f'{each:.2f}' for each in load)} (1, 5, 15 minutes){busy}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         **_peers.versions(),
     }

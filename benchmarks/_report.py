@@ -26,7 +26,7 @@ _STYLES: dict[Status, str] = {
 _WORDS: dict[Status, str] = {
     "met": "met",
     "missed": "MISSED",
-    "machine": "not on this machine",
+    "machine": "the machine's limit",
     "missing": "missing",
     "compared": "",
 }
@@ -74,7 +74,7 @@ def _cells(result: Result) -> tuple[str, ...]:
     word = f"[{_STYLES[status]}]{_WORDS[status]}[/]" if _WORDS[status] else ""
     detail = result.detail
     if result.ceiling is not None:
-        detail = f"{detail}; the machine itself: {result.ceiling:.3g} {result.unit}".removeprefix("; ")
+        detail = f"{detail}; {result.ceiling:.3g} {result.unit} without this project".removeprefix("; ")
     if result.spread is None:
         return result.name, "", "", result.asked, word, detail
     value, low, high = (_figure(each) for each in (result.spread.value, result.spread.low, result.spread.high))

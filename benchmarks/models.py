@@ -18,9 +18,10 @@ from benchmarks._result import Result, at_least, at_most, compared, missing
 
 __all__ = ("measure",)
 
-ROUNDS = 150
+ROUNDS, NET_ROUNDS = 150, 80
 RUNS, ADDS, ASYNC_ADDS = 20, 100, 20
-PAUSE = 0.005
+PAUSE = 0.05
+"""Seconds for which a session's own threads spin after a run: on few cores they would slow the next side."""
 SIZE = 32
 CHANNELS = (3, 8, 16, 16)
 
@@ -47,7 +48,7 @@ async def _conv_net(stream: aacl.Stream, folder: Path) -> list[Result]:
     async with aacl.Model(convert(model, folder / "conv")) as ours:
         sides["await"], found = await _awaited(stream, ours, [image], RUNS)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
-        samples = await alternate(sides, ROUNDS, pause=PAUSE)
+        samples = await alternate(sides, NET_ROUNDS, pause=PAUSE)
     return [
         at_most("await a conv net / run_with_iobinding", samples.ratio("await", "run_with_iobinding"), 1.10,
                 detail=_beside(samples, "await", "run_with_iobinding")),
@@ -62,7 +63,7 @@ async def _tiny_add(stream: aacl.Stream, folder: Path) -> list[Result]:
     async with aacl.Model(convert(model, folder / "add")) as ours:
         sides["await"], found = await _awaited(stream, ours, [_adds.LEFT, _adds.RIGHT], ADDS)
         np.testing.assert_array_equal(found, _adds.SUM)
-        samples = await alternate(sides, ROUNDS, pause=PAUSE)
+        samples = await alternate(sides, ROUNDS)
     faster, run = samples.ratio("run_async", "await"), samples.ratio("await", "run")
     return [
         at_least("awaited run_async / await an Add model", faster, 5, detail=_beside(samples, "run_async", "await")),

@@ -9,7 +9,7 @@ import pytest
 
 import aacl
 from aacl import Aborted, ClosedResource, KernelError, StreamError, WaitTimeout, WouldBlock, blocking, ops
-from tests.helpers import Boom, Hold, PythonWork, fail, run_python
+from tests.helpers import Boom, Hold, PythonWork, fail, run_python, wait_until_idle
 
 
 def test_blocks_open_make_current_and_close() -> None:
@@ -157,6 +157,7 @@ async def test_a_running_loop_is_not_blocked() -> None:
                     with pytest.raises(WouldBlock):
                         act()
             await stream.stream.synchronize()
+            wait_until_idle(stream.stream)
             assert stream.execute(PythonWork(int, result=5, estimate=0)) == 5
             stream.synchronize()
 

@@ -38,8 +38,9 @@ class Context(StreamContext, AsyncResource):
 
     def _open(self) -> None:
         device = self._wanted_device or _current.devices.get()
-        self._opened_in(device)
+        device._check_open("open a context on")
         self.device, self.memory = device, device._shared.memory
+        self._opened_in(device)
 
     def __repr__(self) -> str:
         return f"<Context {self.number} {self._state.value}, {len(self._children)} streams>"

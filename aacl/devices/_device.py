@@ -48,9 +48,9 @@ class Device(AsyncResource):
         self.index = _runtime.check_index(index)
 
     def _open(self) -> None:
+        self.default_context = Context(self)
         self._shared = _shared.acquire(self.index)
         self._opened_in(None)
-        self.default_context = Context(self)
         self.default_context._open_once()
 
     @property
@@ -90,7 +90,8 @@ class Device(AsyncResource):
 
     def _leave_current(self) -> None:
         _current.devices.leave(self)
-        _current.contexts.leave(self.default_context)
+        if hasattr(self, "default_context"):
+            _current.contexts.leave(self.default_context)
 
     def _release(self) -> None:
         _shared.release(self._shared)

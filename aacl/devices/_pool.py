@@ -53,11 +53,11 @@ class MemoryPool(AsyncResource):
 
     def _open(self) -> None:
         device = self._device or current_device()
-        self._opened_in(device)
         block = AllocationRule("pool", self.alignment, self.alignment)
         self._block = device.allocate(align_up(self.nbytes, 64), block)
         memory = device._shared.memory
         self._space = DeviceMemory(memory.backend, memory.index, within=self._block.lease("cut"))
+        self._opened_in(device)
 
     def allocate(self, nbytes: int) -> Buffer:
         """Return a span of the block.

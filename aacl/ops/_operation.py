@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
-from aacl.errors import InvalidArgument
+from aacl.errors import ClosedResource, InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.ops._operand import Operand, constants, spread
 from aacl.ops._plan import infer, prepare
@@ -137,6 +137,8 @@ class Operation(Work[Any]):
         if not isinstance(tensor, Tensor):
             return
         tensor.lease()
+        if tensor.device_index == memory.index and tensor._space.backend is not memory.backend:
+            raise ClosedResource(f"cannot use {tensor!r}; its device was closed since, and opened again without it")
         if tensor.device_index not in (memory.index, HOST):
             raise InvalidArgument(
                 f"operator {self.op_type}: {tensor!r} is not on device {memory.index}, whose stream should "

@@ -17,14 +17,15 @@ from __future__ import annotations
 import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
+
+from aacl.streams._state import DONE, DUE
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from aacl.streams._claim import Token
 
-__all__ = ("LIMIT", "LONG", "STEP", "TURN", "Cost", "LoopBudget", "budget_here", "running_loop")
+__all__ = ("LIMIT", "LONG", "STEP", "TURN", "Cost", "LoopBudget", "Meter", "running_loop")
 
 LONG = 200_000
 """Nanoseconds above which nothing runs on the thread that submits it."""
@@ -72,27 +73,29 @@ UNKNOWN = LONG + 1
 class LoopBudget:
     """What a loop's thread has run since the loop's last turn."""
 
-    __slots__ = ("_due", "_loop", "spent")
+    __slots__ = ("_due", "loop", "spent")
 
     def __init__(self, loop: AbstractEventLoop) -> None:
-        self._loop = loop
-        self._due: list[Token] = []
+        self.loop = ref(loop)  # budgets are kept by loop: a strong reference would keep the loop for ever
+        self._due: list[Meter] = []
         self.spent = 0
 
-    def charge(self, elapsed: int, token: Token) -> None:
-        """Add work that ran through a stream's token; past a turn's worth its completions fall due."""
+    def charge(self, elapsed: int, meter: Meter) -> None:
+        """Add work that ran inline on a stream; past a turn's worth the stream's completions fall due."""
         if not self.spent:
-            self._loop.call_soon(self._reset)
+            loop = self.loop()
+            if loop is not None:
+                loop.call_soon(self._reset)
         self.spent += elapsed
         if self.spent > TURN:
-            token.owe_turn()
-            self._due.append(token)
+            meter.state = DUE
+            self._due.append(meter)
 
     def _reset(self) -> None:
         """The loop had its turn."""
         self.spent = 0
-        for token in self._due:
-            token.paid_turn()
+        for meter in self._due:
+            meter.state = DONE
         self._due.clear()
 
 
@@ -105,12 +108,30 @@ def running_loop() -> AbstractEventLoop | None:
     return None if events is None else events._get_running_loop()
 
 
-def budget_here() -> LoopBudget | None:
-    """Return the budget of the loop that runs on this thread, if one does."""
-    loop = running_loop()
-    if loop is None:
-        return None
-    budget = _budgets.get(loop)
-    if budget is None:
-        budget = _budgets[loop] = LoopBudget(loop)
-    return budget
+class Meter:
+    """What a stream runs on its submitters' threads; read and written by the holder of its claim.
+
+    Attributes:
+        spent: estimated nanoseconds since the last step of the budget.
+        state: the state that inline commands are completed with.
+    """
+
+    __slots__ = ("_budget", "spent", "state")
+
+    def __init__(self) -> None:
+        self._budget: LoopBudget | None = None
+        self.spent = 0
+        self.state = DONE
+
+    def budget(self) -> LoopBudget | None:
+        """Return the budget of the loop that runs on this thread, if one does."""
+        loop = running_loop()
+        if loop is None:
+            return None
+        budget = self._budget
+        if budget is None or budget.loop() is not loop:
+            budget = _budgets.get(loop)
+            if budget is None:
+                budget = _budgets[loop] = LoopBudget(loop)
+            self._budget = budget
+        return budget

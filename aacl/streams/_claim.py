@@ -7,40 +7,30 @@ a closed stream. So the hot path needs one check for all of them.
 
 A lock would be the obvious tool, and would be wrong: an asynchronous exception
 (Ctrl-C) that strikes between taking it and the ``try`` leaves it held for ever.
-A token that is lost on the way is found again: the queue keeps a reference of
-its own, and when that is the only one, nobody holds the claim.
+CPython looks for interrupts when a call returns and when a function begins, so
+the rules for a thread that may be interrupted are:
+
+- what runs between the pop and the giving back is in a ``try`` that gives back;
+- no function is called with the token: whoever wants it pops it;
+- a worker gets it in a *box*, a list of one; after an interrupt it belongs to
+  whoever pops the box;
+- an interrupt right behind the pop finds the token nowhere but on the
+  interpreter's stack, and it dies there. The queue keeps a reference of its
+  own; when that is the only one, the token is put back.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-from aacl.streams._state import DONE, DUE
-
-__all__ = ("Claim", "Token")
+__all__ = ("Box", "Claim", "Token")
 
 
 class Token:
-    """Held by whoever runs the stream's commands.
+    """Held by whoever runs the stream's commands."""
 
-    Attributes:
-        spent: estimated nanoseconds run inline since the last step of the budget.
-        state: the state of commands that this claim's holder completes inline.
-    """
-
-    __slots__ = ("spent", "state")
-
-    def __init__(self) -> None:
-        self.spent = 0
-        self.state = DONE
-
-    def owe_turn(self) -> None:
-        """From now on completions give the event loop a turn when awaited."""
-        self.state = DUE
-
-    def paid_turn(self) -> None:
-        """The event loop had its turn."""
-        self.state = DONE
+    __slots__ = ()
 
 
 Claim = deque[Token]
+Box = list[Token]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from aacl._resource import ResourceState
 from aacl.errors import InvalidArgument, StreamError, WouldBlock
 from aacl.memory._space import holders
 from aacl.streams import _current
-from aacl.streams._budget import LIMIT, LONG, STEP, budget_here
+from aacl.streams._budget import LIMIT, LONG, STEP, Meter
 from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
 from aacl.streams._completion import Completion, finished, here, queued, tensors_in
 from aacl.streams._queue import BARRIER, CommandQueue, translated
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aacl.memory._space import DeviceMemory, Lease
-    from aacl.streams._claim import Token
+    from aacl.streams._claim import Claim, Token
     from aacl.streams._owner import StreamOwner
     from aacl.streams._work import Work
 
@@ -44,7 +45,7 @@ _NOT_OPEN: Any = _NotOpen()
 class StreamEngine(AsyncResource):
     """What `Stream` is made of: `execute`, and the opening and closing of the queue."""
 
-    __slots__ = ("_claim", "_commands", "_memory", "_owner_wanted", "_queue", "_room", "_seal")
+    __slots__ = ("_claim", "_commands", "_memory", "_meter", "_owner_wanted", "_queue", "_room", "_seal")
 
     kind = "stream"
     _current = _current.streams
@@ -54,7 +55,9 @@ class StreamEngine(AsyncResource):
         self._owner_wanted = owner
         self._memory: DeviceMemory = _NOT_OPEN
         self._queue = CommandQueue(self, stops_at_failure=stop_at_failure)
-        self._commands, self._claim = self._queue.commands, self._queue.claim
+        self._commands, self._meter = self._queue.commands, Meter()
+        # On a stream that stops at failures nothing runs inline: its failures are the queue's to handle.
+        self._claim: Claim = deque() if stop_at_failure else self._queue.claim
         self._room = None if limit is None else Room(self._commands, limit)
         if self._room is not None:
             self._queue.on_room = self._room.wake
@@ -88,20 +91,20 @@ class StreamEngine(AsyncResource):
             token = self._claim.pop()
         except IndexError:
             return self._enqueue(work)
-        spent = token.spent + work._cost.charge
-        if spent > STEP:
-            return self._execute_measured(token, work)
-        token.spent = spent
-        if memory.faulted:
-            failed = self._check_inputs(token, work)
-            if failed is not None:
-                return failed
+        meter = self._meter
+        spent = meter.spent + work._cost.charge
+        if spent > STEP or memory.faulted:
+            self._claim.append(token)
+            return self._execute_carefully(work)
+        meter.spent = spent
         try:
             work._run()
         except BaseException as error:
-            return self._failed_here(token, work, error)
+            self._claim.append(token)
+            token = None  # type: ignore[assignment] # the error's traceback keeps this frame, and must not keep it
+            return self._failed_here(work, error)
         completion: Completion[T] = _new(Completion)
-        completion._state = token.state
+        completion._state = meter.state
         completion._value = work._result
         self._claim.append(token)
         if self._commands:
@@ -117,51 +120,53 @@ class StreamEngine(AsyncResource):
 
     # -- the slower ways ----------------------------------------------------------------------
 
-    def _check_inputs(self, token: Token, work: Work[T]) -> Completion[T] | None:
-        """Return the failed completion of work whose inputs have no contents, or None; with the claim held."""
-        fault = work.fault()
-        if fault is None:
-            for tensor in tensors_in(work._result):
-                tensor.filled()
-            return None
-        command = queued(self, work._run, work._result, work)
-        command._fail(fault)  # the cause surfaces where it arose
-        self._queue.release(token)
-        return command
-
-    def _execute_measured(self, token: Token, work: Work[T]) -> Completion[T]:
-        """Execute at the end of a budget's step: take the time, or pass the work to a worker."""
-        token.spent = 0
-        budget = budget_here()
-        if work._cost.estimate > LONG or (budget is not None and budget.spent > LIMIT):
-            command = self._command(work)
-            self._queue.put_with(token, command)
-            return command
-        if self._memory.faulted:
-            failed = self._check_inputs(token, work)
-            if failed is not None:
-                return failed
-        began = perf_counter_ns()
+    def _execute_carefully(self, work: Work[T]) -> Completion[T]:
+        """Execute at the end of a budget's step, or while some tensor has no contents."""
+        meter, cost = self._meter, work._cost
+        budget = meter.budget()
+        if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT):
+            return self._enqueue(work)
         try:
-            work._run()
+            token = self._claim.pop()
+        except IndexError:
+            return self._enqueue(work)
+        try:
+            fault = work.fault() if self._memory.faulted else None
+            began = perf_counter_ns()
+            if fault is None:
+                work._run()
+            elapsed = perf_counter_ns() - began
         except BaseException as error:
-            return self._failed_here(token, work, error)
-        elapsed = perf_counter_ns() - began
-        work._cost.learn(elapsed)
-        if budget is not None:
-            budget.charge(max(elapsed, STEP), token)
-        completion = finished(work._result, token.state)
-        self._queue.release(token)
-        return completion
-
-    def _failed_here(self, token: Token, work: Work[T], error: BaseException) -> Completion[T]:
-        """Give the claim back after work that failed on its submitter's thread."""
-        if not isinstance(error, Exception):
             self._claim.append(token)
+            token = None  # type: ignore[assignment] # as in `execute`
+            return self._failed_here(work, error)
+        state, meter.spent = meter.state, 0
+        self._claim.append(token)
+        if self._commands:
+            self._queue.kick()
+        if fault is not None:
+            return self._faulted(work, fault)
+        for tensor in tensors_in(work._result):
+            tensor.filled()
+        cost.learn(elapsed)
+        if budget is not None:
+            budget.charge(max(elapsed, STEP), meter)
+        return finished(work._result, state)
+
+    def _failed_here(self, work: Work[T], error: BaseException) -> Completion[T]:
+        """Return the completion of work that failed on its submitter's thread; an interrupt goes through."""
+        if self._commands:
+            self._queue.kick()
+        if not isinstance(error, Exception):
             raise error
         command = queued(self, work._run, work._result, work)
         self._queue.fail(command, translated(error, work))
-        self._queue.release(token)
+        return command
+
+    def _faulted(self, work: Work[T], fault: BaseException) -> Completion[T]:
+        """Return the completion of work whose input has no contents: it fails with the same cause, which is not new."""
+        command = queued(self, work._run, work._result, work)
+        command._fail(fault)
         return command
 
     def _enqueue(self, work: Work[T]) -> Completion[T]:
@@ -169,7 +174,7 @@ class StreamEngine(AsyncResource):
             self._check_room()
         command = self._command(work)
         self._commands.append(command)
-        if self._claim or self._queue.sealed:  # else whoever holds the claim looks at the queue
+        if self._queue.claim or self._queue.sealed:  # else whoever holds the claim looks at the queue
             self._queue.kick()
         return command
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from contextlib import suppress
 from functools import partial
 from sys import getrefcount
 from time import perf_counter_ns, sleep
@@ -35,7 +36,7 @@ from aacl.tensors._tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aacl.streams._claim import Claim
+    from aacl.streams._claim import Box, Claim
     from aacl.streams._completion import Completion
     from aacl.streams._engine import StreamEngine
     from aacl.streams._work import Work
@@ -123,34 +124,30 @@ class CommandQueue:
         if not self.commands or not self.claim:
             return  # whoever holds the claim looks at the queue after letting go
         try:
-            token = self.claim.pop()
+            box = [self.claim.pop()]
         except IndexError:
             return
-        self._start(partial(self._drain, token))
-
-    def put_with(self, token: Token, command: Completion[Any]) -> None:
-        """Queue a command by the holder of the claim, which goes to a worker."""
-        self.commands.append(command)
-        self._start(partial(self._drain, token))
+        self._start_worker(box)
 
     def resume(self, token: Token) -> None:
         """Go on after a command that had parked the stream and kept the token."""
         if self.halted is not None and not self._unhalt(token):
             return
         if self.commands:
-            self._start(partial(self._drain, token))
+            self._start_worker([token])
         else:
             self.claim.append(token)
             if self.commands:
                 self.kick()
 
-    def release(self, token: Token) -> None:
-        """Let go of the claim after a command that ran on its submitter's thread."""
-        if self.halted is not None and not self._unhalt(token):
-            return
-        self.claim.append(token)
-        if self.commands:
-            self.kick()
+    def _start_worker(self, box: Box) -> None:
+        try:
+            self._start(partial(self._drain, box))
+        except BaseException:
+            # The worker may have it all the same: the token is whose pop succeeds.
+            with suppress(IndexError):
+                self.claim.append(box.pop())
+            raise
 
     def refuse_late(self) -> None:
         """Fail what was submitted in the moment of the close: it stands behind the seal."""
@@ -179,22 +176,31 @@ class CommandQueue:
         Barriers stay: they wait for what runs, and are not work. A parked wait is abandoned last:
         until then nothing that comes after it can start.
         """
-        taken: list[Completion[Any]] = []
-        while self.commands:
-            try:
-                taken.append(self.commands.popleft())
-            except IndexError:
-                break
-        work = [command for command in taken if command._value is not BARRIER]
+        taken: deque[Completion[Any]] = deque()
+        try:
+            # A loop's step is not followed by a look for interrupts, unlike a call: nothing is lost between.
+            for command in iter(self.commands.popleft, None):
+                taken.append(command)
+        except IndexError:
+            pass
+        except BaseException:
+            self.commands.extendleft(reversed(taken))
+            raise
+        barriers = [command for command in taken if command._value is BARRIER]
+        work = deque(command for command in taken if command._value is not BARRIER)
         parked = self.parked
         dropped = len(work) + (parked is not None and parked.abandon(cause))
-        for command in work:
-            command._fail(Aborted(f"{_named(command)} was dropped by {cause} before it started"))
-        for command in taken:
-            if command._value is BARRIER:
+        try:
+            while work:
+                work[0]._fail(Aborted(f"{_named(work[0])} was dropped by {cause} before it started"))
+                work.popleft()
+        finally:
+            # After an interrupt some are left: they stand in the queue again, before what waits for them.
+            self.commands.extend(command for command in work if not command.done())
+            for command in barriers:
                 self.put(command)
-        if self.on_room is not None:
-            self.on_room()
+            if self.on_room is not None:
+                self.on_room()
         return dropped
 
     def fail(self, command: Completion[Any], error: BaseException) -> None:
@@ -242,8 +248,12 @@ class CommandQueue:
             if token is not None and getrefcount(token) <= _LOST + 1:
                 self.claim.append(token)
 
-    def _drain(self, token: Token) -> None:
-        """Run commands until none is left; on a worker."""
+    def _drain(self, box: Box) -> None:
+        """Run commands until none is left; on a worker, where no interrupt strikes."""
+        try:
+            token = box.pop()
+        except IndexError:
+            return  # an interrupt called it back
         commands, began, spent = self.commands, perf_counter_ns(), 0
         while True:
             try:
@@ -272,9 +282,9 @@ class CommandQueue:
                     self._run_measured(command, work)
                     elapsed = perf_counter_ns() - began
                     if elapsed > _SLICE and commands and self.halted is None:
-                        self._start(partial(self._drain, token))
+                        self._start(partial(self._drain, [token]))
                         return
-                    if elapsed > TURN:
+                    if elapsed > TURN and commands:
                         sleep(_BREATH)
             if self.halted is not None and not self._unhalt(token):
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
 
 import numpy as np
@@ -188,6 +189,7 @@ class Stream(StreamEngine):
         """
         event = event or Event()
         mark = Mark()
+        mark.completion = finished(None)
         if not self._record_here(mark):
             self._check_room()
             mark.completion = self._put_plain(partial(record, mark))
@@ -202,9 +204,13 @@ class Stream(StreamEngine):
             token = self._claim.pop()
         except IndexError:
             return False
-        record(mark)
-        mark.completion = finished(None)
-        self._queue.release(token)
+        try:
+            mark.time = perf_counter()
+        finally:
+            self._claim.append(token)
+            del token
+        if self._commands:
+            self._queue.kick()
         return True
 
     def wait_event(self, event: Event) -> Completion[None]:
@@ -227,7 +233,7 @@ class Stream(StreamEngine):
         Raises:
             ClosedResource: the stream is closed.
         """
-        if self._claim and not self._commands and not (detached and self._queue.detached):
+        if self._queue.is_idle and not (detached and self._queue.detached):
             return finished(None)
         self._check_open("wait for")
         return self._put(Barrier(detached=detached))

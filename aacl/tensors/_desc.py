@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
@@ -82,11 +83,16 @@ class TensorDesc:
                 other than the rank's, or a value of another shape or dtype.
         """
         data_type = DataType.of(dtype)
-        dims = tuple(map(int, shape))
+        try:
+            dims, layout = tuple(map(index, shape)), Format(format)
+        except (TypeError, ValueError):
+            raise InvalidArgument(
+                f"a tensor has whole numbers as dims and a Format; {shape!r} and {format!r} were given"
+            ) from None
         key = (data_type, dims, format, tuple(ranges), None if value is None else value.tobytes(), placement, name)
         found = _interned.get(key)
         if found is None:
-            found = _checked(data_type, dims, Format(format), tuple(ranges), value, placement, name)
+            found = _checked(data_type, dims, layout, tuple(ranges), value, placement, name)
             found = _interned.setdefault(key, found)
         return found
 

@@ -6,7 +6,7 @@ from bisect import bisect_right, insort
 from typing import TYPE_CHECKING
 
 import aacl
-from aacl.errors import ClosedResource, InvalidArgument
+from aacl.errors import ClosedResource, InvalidArgument, InvalidMemoryRange
 from acl._devices import devices
 from acl._handles import count_also
 from acl._state import at_finalize
@@ -15,7 +15,16 @@ from acl._status import Refused
 if TYPE_CHECKING:
     from acl._devices import Context
 
-__all__ = ("allocate", "allocate_host", "device_buffer", "free", "free_host", "host_buffer", "tensor_at")
+__all__ = (
+    "allocate",
+    "allocate_host",
+    "device_buffer",
+    "free",
+    "free_host",
+    "host_buffer",
+    "other_memory",
+    "tensor_at",
+)
 
 
 def allocate(context: Context, nbytes: int, rule: aacl.memory.AllocationRule) -> int:
@@ -123,11 +132,26 @@ def tensor_at(desc: aacl.TensorDesc, address: int) -> aacl.Tensor:
         return aacl.Tensor(desc, aacl.memory.host_memory(_nothing.address, 0))
     buffer = device_buffer(address)
     if buffer is None:
-        return aacl.Tensor(desc, aacl.memory.host_memory(address, desc.nbytes))
+        return aacl.Tensor(desc, other_memory(address, desc.nbytes))
     try:
         return aacl.Tensor(desc, buffer, address - buffer.address)
     except ClosedResource:  # freed by another thread in between
         raise Refused(ClosedResource.code, f"the memory at {address:#x} was freed") from None
+
+
+def other_memory(address: int, nbytes: int) -> aacl.Buffer:
+    """Return a buffer on memory that was not allocated by ``acl.rt``: the host's, or that of native tensors.
+
+    Raises:
+        InvalidMemoryRange: it is not mapped, or is memory of the device that is not allocated.
+    """
+    if aacl.memory.is_device_address(address):
+        start = aacl.memory.allocation_at(address)
+        if start is None or aacl.memory.allocation_at(address + max(nbytes, 1) - 1) != start:
+            raise InvalidMemoryRange(
+                f"{nbytes} bytes at {address:#x} are not within an allocation of the device; were they freed?"
+            )
+    return aacl.memory.host_memory(address, nbytes)
 
 
 def _count() -> int:

@@ -295,7 +295,7 @@ def _unsubscribe(stream: Stream) -> None:
     """End a subscription; calls that no living thread will report fail now, or the stream would wait for ever."""
     if stream.reporter:
         if is_alive(stream.reporter):
-            report_queue(stream.reporter).streams.discard(stream.handle)
+            report_queue(stream.reporter).unsubscribe(stream.handle)
         else:
             drop_queue(stream.reporter)
         stream.reporter = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from aacl.errors import InvalidArgument
@@ -52,7 +53,8 @@ class ReportQueue:
         self.streams: set[int] = set()
         self.device = -1
         self.closed = False
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._waits = self._stopping = False
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()  # None: look again whether to wait
 
     def submit(self, call: Callable[[], None], /) -> None:
         """Put a call in; it never raises."""
@@ -64,20 +66,39 @@ class ReportQueue:
         """Run the calls that wait, on this thread; return how many those were.
 
         Args:
-            timeout: seconds to wait for the first one; None waits for ever.
+            timeout: seconds to wait for the first one; None waits for ever. The end of the thread's last
+                subscription, and `stop`, end the wait.
         """
+        self._waits = True  # before the subscriptions are looked at; who ends one looks the other way round
+        was_subscribed = bool(self.streams)
+        if timeout is None and not was_subscribed:
+            timeout = _UNSUBSCRIBED_WAIT
+        end = None if timeout is None else monotonic() + timeout
         try:
-            call = self._calls.get(timeout=timeout)
-        except Empty:
-            return 0
-        if call is None:  # woken
-            return 0
-        call()
-        del call  # nothing of a call outlives it while the thread waits
-        return 1 + self._run_waiting()
+            while not self._stopping:
+                try:
+                    call = self._calls.get(timeout=None if end is None else max(0.0, end - monotonic()))
+                except Empty:
+                    return 0
+                if call is not None:
+                    call()
+                    del call  # nothing of a call outlives it while the thread waits
+                    return 1 + self._run_waiting()
+                if was_subscribed and not self.streams:
+                    return 0
+        finally:
+            self._waits = False
+        return self._run_waiting()
 
-    def wake(self) -> None:
-        """Let the thread return from its wait."""
+    def unsubscribe(self, stream: int) -> None:
+        """Serve a stream no more; the end of the last subscription ends the thread's wait."""
+        self.streams.discard(stream)
+        if not self.streams and self._waits:
+            self._calls.put(None)
+
+    def stop(self) -> None:
+        """Let every wait end at once from now on."""
+        self._stopping = True
         self._calls.put(None)
 
     def close(self) -> None:
@@ -97,6 +118,8 @@ class ReportQueue:
                 ran += 1
 
 
+_UNSUBSCRIBED_WAIT = 0.1
+"""Seconds that an endless wait lasts in a thread that no stream is bound to (yet)."""
 _queues: dict[int, ReportQueue] = {}
 _started: dict[int, _Thread] = {}
 _lock = threading.Lock()
@@ -155,7 +178,7 @@ def stop(identifier: int) -> None:
         raise InvalidArgument(f"thread {identifier} cannot wait for its own end; call stop_thread in another one")
     queue = _queues.get(identifier)
     if queue is not None:
-        queue.wake()
+        queue.stop()
     thread.join()
     if _started.get(identifier) is thread:
         del _started[identifier]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from benchmarks import _report
+from benchmarks import _groups, _report
 from benchmarks._groups import GROUPS
 from benchmarks._harness import Samples, Spread, alternate, first_decile, percentile, timed
 from benchmarks._result import Result, at_least, at_most, compared, failed, missing
@@ -189,3 +189,28 @@ def test_every_group_is_a_module_that_measures() -> None:
     folder = Path(_report.__file__).parent
 
     assert sorted(GROUPS) == sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise RuntimeError('no such device')", "RuntimeError: no such device"),
+        ("import os; os._exit(3)", "its process ended with status 3"),
+        ("import threading; threading.Event().wait()", "it was not over after 2 s"),
+    ],
+)
+def test_a_group_that_breaks_is_one_missed_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, words: str
+) -> None:
+    """A group that raises, dies or hangs is told in a line that counts as missed, and leaves no process behind."""
+    (tmp_path / "broken.py").write_text(f"def measure():\n    {body}\n", encoding="utf-8")
+    package = f"import benchmarks; benchmarks.__path__.append({str(tmp_path)!r})\n"
+    (tmp_path / "sitecustomize.py").write_text(package, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(_report.__file__).parents[1]}")
+    monkeypatch.setitem(GROUPS, "broken", "a broken group")
+    monkeypatch.setattr(_groups, "LIMIT_SECONDS", 2 if "wait" in body else 15)
+
+    (line,) = _groups.run("broken")
+
+    assert (line.name, line.status) == ("a broken group", "missed")
+    assert words in line.detail

@@ -2,6 +2,7 @@
 
 from tests.helpers._hold import Hold as Hold
 from tests.helpers._hold import Overlap as Overlap
+from tests.helpers._hold import wait_until_idle as wait_until_idle
 from tests.helpers._hold import wait_until_parked as wait_until_parked
 from tests.helpers._interrupts import interrupted_everywhere as interrupted_everywhere
 from tests.helpers._subprocess import Finished as Finished
@@ -19,5 +20,6 @@ __all__ = (
     "fail",
     "interrupted_everywhere",
     "run_python",
+    "wait_until_idle",
     "wait_until_parked",
 )

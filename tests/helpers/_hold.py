@@ -66,6 +66,13 @@ class Overlap:
             self._lock.release()
 
 
+def wait_until_idle(stream: Stream) -> None:
+    """Wait until a worker that ran a stream's last command has let go of the stream."""
+    deadline = time.monotonic() + PATIENCE
+    while not stream.idle:
+        assert time.monotonic() < deadline
+
+
 def wait_until_parked(stream: Stream) -> None:
     """Wait until a stream has come to its wait for an event."""
     deadline = time.monotonic() + PATIENCE

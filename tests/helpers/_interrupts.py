@@ -64,10 +64,18 @@ def _handler(code: CodeType, offset: int) -> int:
     return next((entry.target for entry in entries if entry.start <= offset < entry.end), -1)
 
 
-def interrupted_everywhere(prepare: Callable[[], T], act: Callable[[T], object]) -> Iterator[tuple[T, str]]:
+def interrupted_everywhere(
+    prepare: Callable[[], T], act: Callable[[T], object], *, keep_traceback: bool = False
+) -> Iterator[tuple[T, str]]:
     """Run ``act(prepare())`` once for each place, and interrupt it there.
 
     An interrupt that strikes in a finalizer is swallowed, as Python does.
+
+    Args:
+        prepare: makes what is acted on.
+        act: is interrupted.
+        keep_traceback: keep the interrupt, and with it the frames that it went through, until the next
+            run, as the end of a block does, and a shell that shows it.
 
     Yields:
         What was prepared, and the place of the interrupt.
@@ -78,20 +86,24 @@ def interrupted_everywhere(prepare: Callable[[], T], act: Callable[[T], object])
     try:
         for countdown in range(1, 5000):
             prepared, interrupter = prepare(), _Interrupter(countdown)
-            _run(interrupter, act, prepared)
+            error = _run(interrupter, act, prepared)
+            if not keep_traceback:
+                error = None
             if interrupter.place is None:
                 return
             yield prepared, interrupter.place
+            del error
     finally:
         gc.enable()
         sys.unraisablehook = told
 
 
-def _run(interrupter: _Interrupter, act: Callable[[T], object], prepared: T) -> None:
+def _run(interrupter: _Interrupter, act: Callable[[T], object], prepared: T) -> BaseException | None:
     sys.settrace(interrupter.enter)
     try:
         act(prepared)
-    except KeyboardInterrupt:
-        pass
+    except KeyboardInterrupt as error:
+        return error
     finally:
         sys.settrace(None)
+    return None

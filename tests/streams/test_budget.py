@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from aacl import Completion, Device, Stream, ops
 from aacl.streams._budget import LIMIT, LONG, STEP, TURN, UNKNOWN, Cost
-from tests.helpers import PythonWork
+from tests.helpers import PythonWork, wait_until_idle
 
 
 class Ticker:
@@ -129,6 +129,7 @@ async def test_past_a_turns_worth_awaiting_a_finished_command_yields_once(stream
         if all(completion.done() for completion in completions):
             break
         await stream.synchronize()
+        wait_until_idle(stream)
     assert all(completion.done() for completion in completions)
     ticker = Ticker()
     await completions[-1]
@@ -146,6 +147,7 @@ async def test_past_the_limit_commands_are_queued(stream: Stream) -> None:
     for _ in range(2 * LIMIT // STEP):
         stream.execute(PythonWork(lambda: threads.append(threading.get_ident()), estimate=0))
     await stream.synchronize()
+    wait_until_idle(stream)
     here = threads.count(threading.get_ident())
 
     assert len(threads) == 2 * LIMIT // STEP
@@ -176,7 +178,7 @@ async def test_work_that_proved_short_comes_back_from_the_worker(stream: Stream)
     job = PythonWork(lambda: threads.append(threading.get_ident()), estimate=LONG + 1)
     for _ in range(20):
         await stream.execute(job)
-        await stream.synchronize()
+        wait_until_idle(stream)
 
     assert threads[0] != threading.get_ident()
     assert threads[-1] == threading.get_ident()

@@ -16,7 +16,7 @@ import pytest
 
 import aacl
 from aacl import Aborted, Device, KernelError, Stream, StreamError, ops
-from tests.helpers import Boom, Hold, PythonWork, fail
+from tests.helpers import Boom, Hold, PythonWork, fail, wait_until_idle
 
 SOURCE = Path(__file__).read_text().splitlines()
 
@@ -316,8 +316,7 @@ async def test_garbage_is_seen_on_the_way_from_busy_to_idle(stream: Stream) -> N
             seen.append(frame.f_lineno)
             gate.set()
             assert failing.wait(10, block_loop=True)
-            while not stream.idle:
-                pass
+            wait_until_idle(stream)
         return meanwhile if code.co_name == "execute" else None
 
     sys.settrace(meanwhile)

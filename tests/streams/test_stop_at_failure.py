@@ -51,7 +51,7 @@ async def test_it_takes_nothing_after_a_failure(stopping: Stream, failing: Calla
     stopping.recover()
 
     assert await stopping.call(int) == 0
-    assert stopping.execute(PythonWork(int, estimate=0)).done()
+    assert await stopping.execute(PythonWork(int, result=1, estimate=0)) == 1
 
 
 async def test_what_is_queued_is_dropped(stopping: Stream, failing: Callable[[Stream], Completion[Any]]) -> None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ("launch_callback", "process_report", "subscribe_report", "unsubscribe_report")
 
-_UNSUBSCRIBED_WAIT = 0.1  # seconds that an endless wait of a thread lasts which no stream is bound to
-
 
 class _Callback:
     """One call, as its stream runs it; it is dropped with the command."""
@@ -100,9 +98,7 @@ def unsubscribe_report(thread_id: int, stream: int) -> int:
     if target.reporter != queue.thread:
         raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is not served by thread {thread_id}")
     target.reporter = 0
-    queue.streams.discard(target.handle)
-    if not queue.streams:
-        queue.wake()
+    queue.unsubscribe(target.handle)
     return 0
 
 
@@ -150,9 +146,7 @@ def process_report(timeout: int) -> int:
     if timeout != -1 and timeout < 1:
         raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 1 millisecond, not {timeout}")
     queue = report_queue(threading.get_ident())
-    endless = None if queue.streams else _UNSUBSCRIBED_WAIT
-    ran = queue.process(timeout / 1000 if timeout > 0 else endless)
-    if ran:
+    if queue.process(timeout / 1000 if timeout > 0 else None):
         return 0
     if not queue.streams:
         raise Refused(THREAD_SUBSCRIBE, "no stream is bound to this thread; call subscribe_report with its identifier")

@@ -47,7 +47,7 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
         an allocation, or host memory that is not mapped or not writable; 107002 without a context.
     """
     dst, src, count = index(dst), index(src), index(count)
-    is_plain = 0 < count <= index(dest_max) and dst and src and kind in _KINDS
+    is_plain = 0 < count <= index(dest_max) and dst and src and index(kind) in _KINDS
     if not is_plain and not _is_copy(dst, dest_max, src, count, kind):
         return 0
     context = here.context
@@ -162,7 +162,8 @@ def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int) 
         return 0
     _check_address(address)
     buffer = _blocks.device_buffer(address)
-    if buffer is None:  # host memory, or the device's of another owner: checked while it is set
+    if buffer is None:  # checked once more while it is set: the host's may be gone by then
+        _blocks.other_memory(address, nbytes)
         completion: aacl.Completion[None] = target.stream.call(aacl.memory.fill, address, value, nbytes)
         _hold(completion, _blocks.host_buffer(address, nbytes))
     else:

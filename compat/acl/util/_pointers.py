@@ -140,4 +140,4 @@ def _memory(address: int, nbytes: int) -> aacl.abc.Array:
     if host is not None:
         start = address - host.address
         return host.array[start : start + nbytes]
-    return aacl.memory.host_memory(address, nbytes).view((nbytes,), np.uint8)
+    return _blocks.other_memory(address, nbytes).view((nbytes,), np.uint8)

@@ -13,7 +13,7 @@ from typing import Any
 import acl
 import pytest
 
-from tests.compat._programs import Gate, MakeGate, Reporter, good, in_thread, ok
+from tests.compat._programs import Gate, MakeGate, Reporter, good, ok
 
 
 @pytest.mark.parametrize("block", [0, 1])
@@ -115,13 +115,14 @@ def _ticks_during(call: Callable[[], object], seconds: float) -> int:
 
     thread = threading.Thread(target=tick)
     thread.start()
-    before, began = ticks, time.perf_counter()
-    call()
-    assert time.perf_counter() - began >= seconds
-    counted = ticks - before
-    stop.set()
-    thread.join()
-    return counted
+    try:
+        before, began = ticks, time.perf_counter()
+        call()
+        assert time.perf_counter() - began >= seconds
+        return ticks - before
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_waits_let_other_threads_run(stream: int, reporter: Reporter) -> None:
@@ -263,6 +264,26 @@ def test_waiting_for_ones_own_stream_in_a_callback_is_a_code(stream: int, report
     assert codes == [507004, 0]
 
 
+def test_a_reporting_thread_can_be_stopped_while_it_waits_for_ever(stream: int) -> None:
+    """C038: stop_thread ends an endless wait for reports, also of a thread that is subscribed still."""
+    context, state = good(acl.rt.get_context()), {"stop": False, "loops": 0}
+
+    def loop(_arguments: object) -> None:
+        acl.rt.set_context(context)
+        while not state["stop"]:
+            acl.rt.process_report(-1)
+            state["loops"] += 1
+
+    thread = good(acl.util.start_thread(loop, []))
+    ok(acl.rt.subscribe_report(thread, stream))
+    ok(acl.rt.launch_callback(lambda _: None, None, 1, stream))
+    ok(acl.rt.synchronize_stream(stream))
+    state["stop"] = True
+
+    assert acl.util.stop_thread(thread) == 0
+    assert 1 <= state["loops"] <= 25
+
+
 def test_a_wait_for_reports_ends_with_the_subscription(stream: int) -> None:
     """A thread that waits for ever is woken when its stream is unsubscribed, so that it can be stopped."""
     entered, codes = threading.Event(), []
@@ -314,7 +335,7 @@ def test_resetting_with_callbacks_of_a_dead_thread(stream: int) -> None:
     thread.join()
     ok(acl.rt.launch_callback(print, "never", 1, stream))
 
-    assert in_thread(lambda: acl.rt.reset_device(0)) == 107012
+    assert acl.rt.reset_device(0) == 107012
     assert acl.rt.malloc(64, 0) == (0, 107002)
 
 

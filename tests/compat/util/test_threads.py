@@ -1,0 +1,77 @@
+"""Threads that programs start."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import acl
+import pytest
+
+from tests.compat._programs import good, ok
+
+
+def test_arguments_are_checked_as_in_a_c_extension() -> None:
+    """The texts that the vendor's own suite tests."""
+    with pytest.raises(TypeError, match=r"function takes exactly 2 arguments \(0 given\)"):
+        acl.util.start_thread()
+    with pytest.raises(TypeError, match="parameter must be callable"):
+        acl.util.start_thread("", "")
+
+
+def test_the_function_gets_the_list_as_its_one_argument() -> None:
+    """func([a, b]) is called once, in a thread whose identifier start_thread returns."""
+    arguments: list[object] = ["a", 2]
+    got: list[object] = []
+
+    def work(given: list[object]) -> None:
+        got.extend([given, threading.get_ident()])
+
+    thread = good(acl.util.start_thread(work, arguments))
+    ok(acl.util.stop_thread(thread))
+
+    assert got[0] is arguments
+    assert got[1] == thread
+
+
+def test_stop_waits_for_the_end() -> None:
+    """C038: stop_thread returns when the function has; unknown and stopped threads are codes."""
+    done: list[bool] = []
+
+    def work(_arguments: object) -> None:
+        time.sleep(0.05)
+        done.append(True)
+
+    thread = good(acl.util.start_thread(work, []))
+
+    assert acl.util.stop_thread(thread) == 0
+    assert done == [True]
+    assert acl.util.stop_thread(thread) == 100000
+    assert acl.util.stop_thread(12345) == 100000
+
+
+def test_a_thread_cannot_stop_itself() -> None:
+    """A thread that waits for its own end gets a code instead of a deadlock."""
+    codes: list[int] = []
+    thread = good(acl.util.start_thread(lambda _: codes.append(acl.util.stop_thread(threading.get_ident())), []))
+    ok(acl.util.stop_thread(thread))
+
+    assert codes == [100000]
+
+
+def test_a_function_that_raises_ends_its_thread_cleanly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C038: the exception goes where those of threads go, and stop_thread is 0."""
+    caught: list[type[BaseException]] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: caught.append(args.exc_type))
+
+    def work(_arguments: object) -> None:
+        raise RuntimeError("camera gone")
+
+    assert acl.util.stop_thread(good(acl.util.start_thread(work, []))) == 0
+    assert caught == [RuntimeError]
+
+
+def test_identifiers_are_used_again() -> None:
+    """Many threads after one another, which mostly get the same identifier, are all stopped well."""
+    for _ in range(50):
+        assert acl.util.stop_thread(good(acl.util.start_thread(lambda _: acl.rt.process_report(1), []))) == 0
