@@ -8,6 +8,7 @@ work, say) and may be cancelled; `_release` lets go, never waits and always runs
 
 from __future__ import annotations
 
+import atexit
 import enum
 import threading
 import warnings
@@ -140,14 +141,18 @@ class Resource:
     def _release(self) -> None:
         """Let go of what the resource holds; never waits."""
 
-    def __del__(self) -> None:
-        # Only warns: what to wait for cannot be decided here. An open resource is normally held
-        # by `_open`, so this is reached when the table itself went away, or for half-made objects.
-        if getattr(self, "_state", None) is ResourceState.OPEN:
-            warnings.warn(f"unclosed {self._describe()}", ResourceWarning, source=self, stacklevel=2)
-
     def __reduce__(self) -> Any:
         raise TypeError(f"{self._describe()} cannot be pickled; open one in the other process")
+
+
+def _warn_of_unclosed() -> None:
+    """At the end of the process: say what nobody closed. Until then an open resource is never collected."""
+    for resource in list(_open.values()):
+        if resource._owner is None:
+            warnings.warn(f"unclosed {resource._describe()}", ResourceWarning, source=resource, stacklevel=1)
+
+
+atexit.register(_warn_of_unclosed)
 
 
 def open_resources() -> dict[str, int]:

@@ -11,7 +11,8 @@ CPython looks for interrupts when a call returns and when a function begins, so
 the rules for a thread that may be interrupted are:
 
 - what runs between the pop and the giving back is in a ``try`` that gives back;
-- no function is called with the token: whoever wants it pops it;
+- no function is called with the token, or while a variable still has it: whoever
+  wants it pops it, and the frames of a traceback outlive the interrupt;
 - a worker gets it in a *box*, a list of one; after an interrupt it belongs to
   whoever pops the box;
 - an interrupt right behind the pop finds the token nowhere but on the

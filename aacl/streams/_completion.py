@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from contextvars import Context, copy_context
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from aacl.errors import InvalidArgument, WouldBlock
@@ -31,6 +32,7 @@ __all__ = ("Completion",)
 
 T = TypeVar("T")
 _first_waiter = threading.Lock()
+_WAIT_SLICE = 0.1  # seconds
 _new = object.__new__
 
 
@@ -239,7 +241,7 @@ class Completion(Generic[T]):
 
         self._add_waiter(wake)
         try:
-            lock.acquire(timeout=-1 if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX))
+            _acquire(lock, timeout)
         finally:
             self._remove_waiter(wake)
 
@@ -305,6 +307,18 @@ class Completion(Generic[T]):
         stream = getattr(self, "_stream", None)
         where = f" on {stream._describe()}" if stream is not None else ""
         return f"<Completion {NAMES[self._state]}{name}{where}>"
+
+
+def _acquire(lock: threading.Lock, timeout: float | None) -> None:
+    """Wait for a lock, a slice at a time.
+
+    A signal that arrives in the last instant before the system call does not end that call. The
+    interpreter would not look at it before the lock comes; now it does with the next slice.
+    """
+    end = None if timeout is None else monotonic() + timeout
+    while not lock.acquire(timeout=_WAIT_SLICE if end is None else min(max(end - monotonic(), 0), _WAIT_SLICE)):
+        if end is not None and monotonic() >= end:
+            return
 
 
 class _Callback:

@@ -95,19 +95,21 @@ class StreamEngine(AsyncResource):
         spent = meter.spent + work._cost.charge
         if spent > STEP or memory.faulted:
             self._claim.append(token)
+            del token  # a frame that calls on must not keep it: see `_claim`
             return self._execute_carefully(work)
         meter.spent = spent
         try:
             work._run()
         except BaseException as error:
             self._claim.append(token)
-            token = None  # type: ignore[assignment] # the error's traceback keeps this frame, and must not keep it
+            del token
             return self._failed_here(work, error)
         completion: Completion[T] = _new(Completion)
         completion._state = meter.state
         completion._value = work._result
         self._claim.append(token)
         if self._commands:
+            del token
             self._queue.kick()
         return completion
 
@@ -138,10 +140,11 @@ class StreamEngine(AsyncResource):
             elapsed = perf_counter_ns() - began
         except BaseException as error:
             self._claim.append(token)
-            token = None  # type: ignore[assignment] # as in `execute`
+            del token
             return self._failed_here(work, error)
         state, meter.spent = meter.state, 0
         self._claim.append(token)
+        del token
         if self._commands:
             self._queue.kick()
         if fault is not None:

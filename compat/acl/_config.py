@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-import attrs
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aacl.errors import InvalidFile, InvalidJson
 from acl._status import MAX_OPQUEUE_NUM, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ("Config", "read_config")
 
@@ -17,8 +19,7 @@ _DEEPEST = 10
 _QUEUE_LENGTH = 20000
 
 
-@attrs.frozen
-class Config:
+class Config(NamedTuple):
     """What the file says; keys that only a real device could honour are kept in the document and change nothing.
 
     Attributes:
@@ -28,7 +29,7 @@ class Config:
         operator_models: how many operator models are kept (``max_opqueue_num``).
     """
 
-    document: dict[str, Any] = attrs.field(factory=dict)
+    document: Mapping[str, Any] = MappingProxyType({})
     default_device: int | None = None
     shares_texts: bool = False
     operator_models: int = _QUEUE_LENGTH

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from operator import index
 
 import numpy as np
@@ -27,8 +26,7 @@ __all__ = (
 )
 
 _VERSION = (1, 4, 0)  # of the interface, as in the public headers' ACL_MAJOR_VERSION and its siblings
-_LEVELS = (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR)
-_logger = logging.getLogger("acl")
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 
 @code_alone
@@ -133,7 +131,9 @@ def app_log(log_level: int, message: str) -> None:
     if not 0 <= log_level < len(_LEVELS):
         fail("acl.app_log", Refused(100000, f"log level {log_level} is not 0, 1, 2 or 3"))
         return
-    _logger.log(_LEVELS[log_level], "%s", message)
+    import logging
+
+    logging.getLogger("acl").log(getattr(logging, _LEVELS[log_level]), "%s", message)
 
 
 @plain(0.0)

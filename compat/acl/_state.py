@@ -6,15 +6,13 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from aacl.errors import AlreadyInitialized, InvalidArgument, NotInitialized
 from acl._config import Config, read_config
 from acl._handles import clear_handles
 from acl._status import REPEAT_FINALIZE, Refused, share_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ("State", "at_finalize", "require_init", "state")
 
@@ -31,7 +29,7 @@ class State:
         self.references = 0
         self.config = Config()
         self._lock = threading.Lock()
-        self._first: dict[str, Any] | None = None  # the first configuration given in this process
+        self._first: Mapping[str, Any] | None = None  # the first configuration given in this process
         self._forked = False
 
     def initialize(self, path: str) -> None:
@@ -85,7 +83,7 @@ class State:
 
     def limit_operators(self, number: int) -> None:
         """Bound how many prepared operators are kept."""
-        self.config = attrs.evolve(self.config, operator_models=number)
+        self.config = self.config._replace(operator_models=number)
 
     def require(self) -> None:
         """Raise `NotInitialized` before the first initialisation and after the end."""

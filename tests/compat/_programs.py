@@ -12,16 +12,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import acl
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+import acl
 from aacl.converter import convert, convert_operators
 
 FLOAT, FLOAT16, INT32, INT64, BOOL = 0, 1, 3, 9, 12
 ND = 2
 H2H, H2D, D2H, D2D, DEFAULT = 0, 1, 2, 3, 4
+
+untyped: Any = acl
+"""The module, for calls that type checkers refuse too."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -52,11 +55,12 @@ def get(pointer: int, like: Array) -> Array:
     return np.frombuffer(data, like.dtype).reshape(like.shape)
 
 
-def run_program(source: str, *, status: int = 0, folder: Path | None = None, **environment: str) -> str:
+def run_program(source: str, *arguments: str, status: int = 0, folder: Path | None = None, **environment: str) -> str:
     """Run Python source in a process of its own, check its exit status, and return what it printed."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("AACL_")}
     done = subprocess.run(
-        [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(source)],
+        [sys.executable, "-W", "error::ResourceWarning", "-c", textwrap.dedent(source), *arguments],
+        check=False,
         capture_output=True,
         text=True,
         timeout=15,

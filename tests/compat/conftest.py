@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import acl
 import pytest
-from acl._handles import open_handles
 
+import acl
+from acl._handles import open_handles
 from tests.compat._programs import Gate, MakeGate, Reporter, good, ok
 
 

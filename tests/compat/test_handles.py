@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import acl
 import pytest
+
+import acl
 from acl._handles import Handles, open_handles
 from acl._status import Refused
-
 from tests.compat._programs import add1, good, ok
 
 Maker = Callable[[], int]
@@ -54,7 +54,7 @@ def test_open_handles_tell_what_was_forgotten(device: int, tmp_path: Path) -> No
 
     counts = open_handles()
 
-    assert counts == {kind: 1 for kind in KINDS} | {
+    assert counts == dict.fromkeys(KINDS, 1) | {
         "device": 1, "context": 1, "model": 1, "device block bytes": 96, "host block bytes": 64
     }  # fmt: skip
     ok(acl.rt.destroy_context(context))

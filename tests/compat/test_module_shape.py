@@ -9,11 +9,11 @@ from collections.abc import Callable
 from types import ModuleType
 from unittest import mock
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import good, ok, run_program
+import acl
+from tests.compat._programs import good, ok, run_program, untyped
 
 NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.util, acl.media, acl.himpi)
 
@@ -107,14 +107,14 @@ def test_a_wrong_number_of_arguments_is_a_type_error(function: Callable[..., obj
 
 def test_what_takes_nothing_ignores_extra_arguments(device: int) -> None:
     """C012: every call without arguments takes and ignores some; working programs pass them."""
-    context, ret = acl.rt.get_context(0)
+    context, ret = untyped.rt.get_context(0)
     ok(ret)
 
-    assert acl.rt.get_device(0) == (0, 0)
-    assert acl.rt.create_stream(context)[1] == 0
-    assert acl.rt.synchronize_device(0) == 0
-    assert acl.rt.get_run_mode(1, 2, 3) == (1, 0)
-    assert acl.mdl.create_dataset(None) > 0
+    assert untyped.rt.get_device(0) == (0, 0)
+    assert untyped.rt.create_stream(context)[1] == 0
+    assert untyped.rt.synchronize_device(0) == 0
+    assert untyped.rt.get_run_mode(1, 2, 3) == (1, 0)
+    assert untyped.mdl.create_dataset(None) > 0
 
 
 def test_arguments_have_no_names(device: int) -> None:
@@ -125,17 +125,17 @@ def test_arguments_have_no_names(device: int) -> None:
 
 def test_numpy_integers_are_integers(device: int) -> None:
     """Ids, sizes, addresses and handles may be NumPy integers; floats and texts may not."""
-    ok(acl.rt.set_device(np.int32(0)))
-    pointer = good(acl.rt.malloc(np.int64(64), np.uint8(0)))
-    buffer = acl.create_data_buffer(np.uint64(pointer), np.int32(64))
+    ok(untyped.rt.set_device(np.int32(0)))
+    pointer = good(untyped.rt.malloc(np.int64(64), np.uint8(0)))
+    buffer = untyped.create_data_buffer(np.uint64(pointer), np.int32(64))
 
-    assert acl.get_data_buffer_addr(np.int64(buffer)) == pointer
-    ok(acl.rt.memset(np.uint64(pointer), np.int64(64), np.int8(7), np.int16(64)))
-    assert acl.util.ptr_to_bytes(np.uint64(pointer), np.int8(2)) == b"\7\7"
+    assert untyped.get_data_buffer_addr(np.int64(buffer)) == pointer
+    ok(untyped.rt.memset(np.uint64(pointer), np.int64(64), np.int8(7), np.int16(64)))
+    assert untyped.util.ptr_to_bytes(np.uint64(pointer), np.int8(2)) == b"\7\7"
     for wrong in (64.0, "64", None):
         with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
-            acl.rt.malloc(wrong, 0)
-    ok(acl.rt.free(np.uint64(pointer)))
+            untyped.rt.malloc(wrong, 0)
+    ok(untyped.rt.free(np.uint64(pointer)))
 
 
 def test_results_are_real_tuples(device: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import Dataset, add1, good, in_thread, ok, run_program
+import acl
+from tests.compat._programs import Dataset, add1, good, in_thread, ok, run_program, untyped
 
 
 def test_second_init_is_an_answer_and_counts_a_reference(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_config_argument(tmp_path: Path) -> None:
     assert (acl.init(str(tmp_path)), acl.finalize()) == (100003, 100037)
     for bad in (None, 5, b"x"):
         with pytest.raises(TypeError, match="must be str"):
-            acl.init(bad)
+            untyped.init(bad)
     for name, (text, _) in _CONFIGS.items():
         (tmp_path / name).write_text(text)
 
@@ -151,7 +151,7 @@ def test_config_argument(tmp_path: Path) -> None:
             """
             import json, os, sys, acl
             codes = {}
-            for name in sys.stdin.read().split() or %r:
+            for name in sys.argv[1:]:
                 reader, writer = os.pipe()
                 if os.fork() == 0:
                     code = acl.init(name)
@@ -160,8 +160,8 @@ def test_config_argument(tmp_path: Path) -> None:
                 os.wait()
                 codes[name] = os.read(reader, 100).decode()
             print(json.dumps(codes))
-            """
-            % list(_CONFIGS),
+            """,
+            *_CONFIGS,
             folder=tmp_path,
         )
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import good, in_thread, ok
+import acl
+from tests.compat._programs import good, in_thread, ok, untyped
 
 
 def test_what_a_description_says() -> None:
@@ -35,15 +35,17 @@ def test_sizes(data_type: int, dims: list[int], count: int, size: int) -> None:
 
 def test_dims_come_as_any_sequence_of_integers() -> None:
     """Lists, tuples and arrays of NumPy integers describe the same."""
-    descs = [acl.create_tensor_desc(3, dims, 2) for dims in ([8, 16], (8, 16), np.array([8, 16]), [np.int64(8), 16])]
+    descs = [
+        untyped.create_tensor_desc(3, dims, 2) for dims in ([8, 16], (8, 16), np.array([8, 16]), [np.int64(8), 16])
+    ]
 
     assert {acl.get_tensor_desc_size(desc) for desc in descs} == {512}
     assert len(set(descs)) == 4
     for wrong in ("8", None, 8, {8, 16}):
         with pytest.raises(TypeError):
-            acl.create_tensor_desc(3, wrong, 2)
+            untyped.create_tensor_desc(3, wrong, 2)
     with pytest.raises(TypeError):
-        acl.create_tensor_desc(3, [8.0, 16], 2)
+        untyped.create_tensor_desc(3, [8.0, 16], 2)
 
 
 @pytest.mark.parametrize("arguments", [(99, [1], 2), (0, [1], 99), (0, [-3], 2), (-7, [1], 2)])
@@ -107,7 +109,7 @@ def test_names_and_places() -> None:
     assert acl.get_tensor_desc_name(desc) == "x1"
     assert [acl.set_tensor_place_ment(desc, place) for place in (0, 1, 2, 3, -1)] == [0, 0, 0, 100000, 100000]
     with pytest.raises(TypeError):
-        acl.set_tensor_desc_name(desc, 5)
+        untyped.set_tensor_desc_name(desc, 5)
 
 
 def test_layouts_are_those_of_the_creation() -> None:
@@ -116,8 +118,8 @@ def test_layouts_are_those_of_the_creation() -> None:
 
     for same in (acl.set_tensor_format, acl.set_tensor_origin_format, acl.set_tensor_storage_format):
         assert (same(desc, 0), same(desc, 3), same(desc, 99)) == (0, 100027, 100000)
-    for same in (acl.set_tensor_shape, acl.set_tensor_origin_shape, acl.set_tensor_storage_shape):
-        assert (same(desc, [1, 3, 8, 8]), same(desc, [1, 1, 8, 8, 16])) == (0, 100027)
+    for keep in (acl.set_tensor_shape, acl.set_tensor_origin_shape, acl.set_tensor_storage_shape):
+        assert (keep(desc, [1, 3, 8, 8]), keep(desc, [1, 1, 8, 8, 16])) == (0, 100027)
 
 
 def test_constants_are_read_at_once(device: int) -> None:
@@ -170,7 +172,7 @@ def test_what_is_no_data_buffer() -> None:
         assert acl.get_data_buffer_addr(handle) == acl.get_data_buffer_size(handle) == 0
         assert acl.update_data_buffer(handle, 0, 0) == acl.destroy_data_buffer(handle) == 100000
     with pytest.raises(TypeError):
-        acl.create_data_buffer("0", 0)
+        untyped.create_data_buffer("0", 0)
 
 
 def test_handles_are_shared_by_threads() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from operator import index
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aacl.errors import InvalidArgument
 from acl._handles import Handles
@@ -46,8 +43,7 @@ __all__ = (
 _NAME_MOST = 127  # ACL_MAX_TENSOR_NAME_LEN counts the null byte
 
 
-@attrs.frozen
-class _Place:
+class _Place(NamedTuple):
     """One input or output, by the name that programs get: one that is too long for them is replaced."""
 
     spec: aacl.models.TensorSpec
@@ -57,6 +53,8 @@ class _Place:
     def of(cls, spec: aacl.models.TensorSpec, model_id: int, what: str, position: int) -> _Place:
         name = spec.name
         if len(name.encode()) > _NAME_MOST:
+            import hashlib
+
             name = f"acl_modelId_{model_id}_{what}_{position}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         return cls(spec, name)
 
@@ -65,8 +63,7 @@ class _Place:
         return {"name": self.name, "dimCount": len(shape), "dims": shape}
 
 
-@attrs.frozen
-class _Desc:
+class _Desc(NamedTuple):
     """A description; without places until it is filled."""
 
     inputs: tuple[_Place, ...] = ()

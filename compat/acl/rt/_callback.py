@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import traceback
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +44,8 @@ class _Callback:
             self._function(self._argument)
         except Exception:
             # The stream fails with it too, at the next synchronise; but codes are easily overlooked.
+            import traceback
+
             traceback.print_exc(file=sys.stderr)
             raise
 

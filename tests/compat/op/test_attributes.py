@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import acl
 import numpy as np
 import pytest
-from acl.op._attributes import attributes_at
 
+import acl
+from acl.op._attributes import attributes_at
 from tests.compat._programs import ok
 
 SETTERS: list[tuple[Callable[..., int], Any, Any]] = [

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import acl
 import numpy as np
 import pytest
-from acl.op import _library
 
+import acl
+from acl.op import _library
 from tests.compat._programs import (
-    BOOL, FLOAT, FLOAT16, INT32, INT64, ND, Array, MakeGate, binary, compile_operators, get, good, ok, put, tensor
+    BOOL,
+    FLOAT,
+    FLOAT16,
+    INT32,
+    INT64,
+    ND,
+    Array,
+    MakeGate,
+    binary,
+    compile_operators,
+    get,
+    good,
+    ok,
+    put,
+    tensor,
 )  # fmt: skip
 
 A = np.arange(128, dtype=np.int32).reshape(8, 16)
@@ -91,7 +105,7 @@ def test_operators_take_their_place_in_the_stream(models: str, gate: MakeGate) -
 
 
 def test_the_older_form_does_the_same(models: str) -> None:
-    """execute takes the same arguments."""
+    """Execute takes the same arguments."""
     request = Request(A, B, np.zeros_like(A))
     ok(acl.op.execute("Mul", request.descs[:2], request.buffers[:2], request.descs[2:], request.buffers[2:], 0, 0))
     ok(acl.rt.synchronize_stream(0))
@@ -323,7 +337,7 @@ def test_handles_save_the_match(models: str) -> None:
 
 
 def test_casts(models: str) -> None:
-    """cast is the operator Cast to the output's data type; without a model for it there is none."""
+    """Cast is the operator Cast to the output's data type; without a model for it there is none."""
     x, y = np.array([1.7, -2.2, 3.0, 0.4], np.float32), np.zeros(4, np.int32)
     descs = acl.create_tensor_desc(FLOAT, [4], ND), acl.create_tensor_desc(INT32, [4], ND)
     buffers = [acl.create_data_buffer(put(array), 16) for array in (x, y)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import acl
 import numpy as np
 import pytest
 
+import acl
 from tests.compat._programs import FLOAT, INT64, ND, ok
 
 

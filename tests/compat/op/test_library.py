@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import INT32, ND, add1, binary, compile_operators, good, ok
+import acl
+from tests.compat._programs import INT32, ND, add1, binary, compile_operators, good, ok, untyped
 
 
 def _has(op: str, shape: list[int]) -> bool:
@@ -39,7 +39,8 @@ def test_folders_are_searched_three_levels_deep(device: int, add: Path, tmp_path
     assert acl.op.set_model_dir(str(root)) == 0
     assert _has("Add", [2, 2])
     ok(acl.finalize())
-    ok(acl.init()), ok(acl.rt.set_device(0))
+    ok(acl.init())
+    ok(acl.rt.set_device(0))
     assert not _has("Add", [2, 2])  # a new runtime has none
     (deep / "c").mkdir()
     (deep / "anything.om").rename(deep / "c" / "anything.om")
@@ -57,11 +58,11 @@ def test_bad_folders(device: int, tmp_path: Path) -> None:
     assert "zz_cut.om" in (acl.get_recent_err_msg() or "")
     assert not _has("Add", [2, 2])
     with pytest.raises(TypeError):
-        acl.op.set_model_dir(None)
+        untyped.op.set_model_dir(None)
 
 
 def test_loading_from_memory(device: int, add: Path, tmp_path: Path) -> None:
-    """load takes host and device memory, which may be freed at once; other bytes are codes."""
+    """Load takes host and device memory, which may be freed at once; other bytes are codes."""
     data = add.read_bytes()
     pointer = good(acl.rt.malloc(len(data), 0))
     ok(acl.rt.memcpy(pointer, len(data), acl.util.bytes_to_ptr(data), len(data), 1))

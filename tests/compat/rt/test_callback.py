@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import acl
 import pytest
 
-from tests.compat._programs import Gate, MakeGate, Reporter, good, ok
+import acl
+from tests.compat._programs import Gate, MakeGate, Reporter, good, ok, untyped
 
 
 @pytest.mark.parametrize("block", [0, 1])
@@ -96,7 +96,8 @@ def test_who_may_report(device: int, kind: str) -> None:
 
 def test_the_list_itself_is_passed(stream: int, reporter: Reporter) -> None:
     """The function gets the very object that was launched with, as its one argument."""
-    data, got = [1, 2], []
+    data: list[int] = [1, 2]
+    got: list[object] = []
     ok(acl.rt.subscribe_report(reporter.thread, stream))
     ok(acl.rt.launch_callback(got.append, data, 1, stream))
     ok(acl.rt.synchronize_stream(stream))
@@ -150,7 +151,8 @@ def test_waits_let_other_threads_run(stream: int, reporter: Reporter) -> None:
 
 def test_a_callback_may_use_the_runtime_while_main_waits(stream: int, reporter: Reporter) -> None:
     """A blocking callback allocates, copies and frees while the main thread sits in synchronize_stream."""
-    context, results = good(acl.rt.get_context()), []
+    context = good(acl.rt.get_context())
+    results: list[Any] = []
     ok(acl.rt.subscribe_report(reporter.thread, stream))
 
     def work(data: list[Any]) -> None:
@@ -168,11 +170,11 @@ def test_what_is_refused_is_not_queued(stream: int, reporter: Reporter) -> None:
     """C034: three arguments, no callable, no stream, a bad flag: refused at once; ctypes functions are taken."""
     ok(acl.rt.subscribe_report(reporter.thread, stream))
     with pytest.raises(TypeError, match=r"function takes exactly 4 arguments \(3 given\)"):
-        acl.rt.launch_callback(print, [], stream)
+        untyped.rt.launch_callback(print, [], stream)
     with pytest.raises(TypeError, match="parameter must be callable"):
-        acl.rt.launch_callback("print", [], 1, stream)
+        untyped.rt.launch_callback("print", [], 1, stream)
     with pytest.raises(TypeError):
-        acl.rt.launch_callback(print, [], 1, None)
+        untyped.rt.launch_callback(print, [], 1, None)
     assert acl.rt.launch_callback(print, [], 2, stream) == 107000
     assert acl.rt.synchronize_stream_with_timeout(stream, 0) == 0
 

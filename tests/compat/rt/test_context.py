@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-import acl
 import pytest
 
-from tests.compat._programs import good, in_thread, ok
+import acl
+from tests.compat._programs import good, in_thread, ok, untyped
 
 
 def test_a_worker_thread_begins_without_context(device: int) -> None:
@@ -148,6 +148,6 @@ def test_each_context_has_a_default_stream(device: int) -> None:
 def test_handles_are_whole_numbers(device: int, thing: object) -> None:
     """A handle that is no whole number is a TypeError."""
     with pytest.raises(TypeError):
-        acl.rt.set_context(thing)
+        untyped.rt.set_context(thing)
     with pytest.raises(TypeError):
-        acl.rt.synchronize_stream(thing)
+        untyped.rt.synchronize_stream(thing)

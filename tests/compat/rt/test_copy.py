@@ -5,11 +5,25 @@ from __future__ import annotations
 import gc
 import mmap
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import D2D, D2H, DEFAULT, H2D, H2H, Array, MakeGate, get, good, ok, put, run_program
+import acl
+from tests.compat._programs import (
+    D2D,
+    D2H,
+    DEFAULT,
+    H2D,
+    H2H,
+    Array,
+    MakeGate,
+    get,
+    good,
+    ok,
+    put,
+    run_program,
+    untyped,
+)
 
 
 @pytest.fixture
@@ -37,9 +51,9 @@ def test_wrong_arguments_change_nothing(target: int) -> None:
     assert acl.util.ptr_to_bytes(target, 256) == b"\1" * 256
     for wrong in (None, "0", 0.0):
         with pytest.raises(TypeError):
-            acl.rt.memcpy(target, 256, wrong, 256, H2D)
+            untyped.rt.memcpy(target, 256, wrong, 256, H2D)
         with pytest.raises(TypeError):
-            acl.rt.memcpy(target, 256, source, 256, wrong)
+            untyped.rt.memcpy(target, 256, source, 256, wrong)
 
 
 def test_directions_follow_the_addresses(target: int) -> None:

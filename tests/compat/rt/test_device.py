@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import acl
 import pytest
 
-from tests.compat._programs import MakeGate, Reporter, good, in_thread, ok
+import acl
+from tests.compat._programs import MakeGate, Reporter, good, in_thread, ok, untyped
 
 
 def test_set_and_reset_are_counted(device: int) -> None:
@@ -83,9 +83,9 @@ def test_things_that_are_no_number(thing: object) -> None:
     """C023: a device that is no whole number is a TypeError."""
     ok(acl.init())
     with pytest.raises(TypeError):
-        acl.rt.set_device(thing)
+        untyped.rt.set_device(thing)
     with pytest.raises(TypeError):
-        acl.rt.create_context(thing)
+        untyped.rt.create_context(thing)
 
 
 def test_devices_are_apart(device: int) -> None:
@@ -161,8 +161,9 @@ def test_reset_while_another_thread_waits(device: int, reporter: Reporter, gate:
     resetter = threading.Thread(target=lambda: codes.append(acl.rt.reset_device_force(0)))
     resetter.start()
     held.open()
-    waiter.join(5), resetter.join(5)
+    waiter.join(5)
+    resetter.join(5)
 
-    assert not (waiter.is_alive() or resetter.is_alive())
+    assert [thread.is_alive() for thread in (waiter, resetter)] == [False, False]
     assert set(codes) <= {0, 107002, 107003, 107017}
     assert acl.rt.malloc(64, 0) == (0, 107002)

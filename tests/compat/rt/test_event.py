@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-import acl
 import pytest
 
+import acl
 from tests.compat._programs import MakeGate, Reporter, good, ok
 
 SYNC, PROGRESS, TIME_LINE = 1, 2, 8
@@ -41,7 +41,8 @@ def test_time_between_the_hosts_calls_counts(stream: int) -> None:
 def test_back_to_back_records_are_not_negative(stream: int) -> None:
     """C040: two records right after one another are 0 or more apart."""
     start, end = good(acl.rt.create_event()), good(acl.rt.create_event())
-    ok(acl.rt.record_event(start, stream)), ok(acl.rt.record_event(end, stream))
+    ok(acl.rt.record_event(start, stream))
+    ok(acl.rt.record_event(end, stream))
     ok(acl.rt.synchronize_stream(stream))
 
     assert good(acl.rt.event_elapsed_time(start, end)) >= 0
@@ -151,7 +152,8 @@ def test_flags_that_mean_nothing(device: int, flag: int) -> None:
 def test_events_of_another_device(stream: int) -> None:
     """C019: recording, waiting and timing across devices is 107003 at once, never a hang."""
     event, other = good(acl.rt.create_event()), good(acl.rt.create_event())
-    ok(acl.rt.record_event(event, stream)), ok(acl.rt.record_event(other, stream))
+    ok(acl.rt.record_event(event, stream))
+    ok(acl.rt.record_event(other, stream))
     ok(acl.rt.set_device(1))
     there, foreign = good(acl.rt.create_stream()), good(acl.rt.create_event())
 

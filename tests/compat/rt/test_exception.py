@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import acl
 import pytest
 
-from tests.compat._programs import Reporter, good, ok
+import acl
+from tests.compat._programs import Reporter, good, ok, untyped
 
 
 def test_the_callback_sees_every_late_failure(
@@ -32,7 +32,7 @@ def test_the_callback_sees_every_late_failure(
     ok(acl.rt.set_exception_info_callback(told))
     ok(acl.rt.subscribe_report(reporter.thread, stream))
     ok(acl.rt.launch_callback(lambda _: None, None, 1, stream))
-    ok(acl.rt.launch_callback(lambda _: [][0], None, 1, stream))
+    ok(acl.rt.launch_callback(lambda empty: empty[0], [], 1, stream))
 
     assert acl.rt.synchronize_stream(stream) == 500001
     number = good(acl.rt.stream_get_id(stream))
@@ -59,5 +59,5 @@ def test_the_last_callback_counts_and_none_ends_it(
 
     assert (len(first), len(second)) == (0, 1)
     with pytest.raises(TypeError, match="parameter must be callable"):
-        acl.rt.set_exception_info_callback("print")
+        untyped.rt.set_exception_info_callback("print")
     assert capfd.readouterr().err.count("ZeroDivisionError") == 3

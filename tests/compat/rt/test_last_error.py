@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import acl
-
 from tests.compat._programs import in_thread, ok
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import acl
 import numpy as np
 import pytest
 
+import acl
 from tests.compat._programs import good, in_thread, ok, run_program
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import acl
 import pytest
 
-from tests.compat._programs import MakeGate, Reporter, good, in_thread, ok
+import acl
+from tests.compat._programs import MakeGate, Reporter, good, in_thread, ok, untyped
 
 
 def test_timeouts_are_no_failures(stream: int, gate: MakeGate) -> None:
@@ -125,7 +125,7 @@ def test_streams_with_a_configuration(device: int) -> None:
     for priority, flag in ((0, 0), (7, 3), (99, 0x10)):
         assert acl.rt.destroy_stream(good(acl.rt.create_stream_with_config(priority, flag))) == 0
     with pytest.raises(TypeError):
-        acl.rt.create_stream_with_config("0", 0)
+        untyped.rt.create_stream_with_config("0", 0)
 
 
 def test_numbers_of_streams(stream: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 
-import acl
 import numpy as np
 import pytest
 
-from tests.compat._programs import D2H, H2D, Array, good, ok, put, run_program
+import acl
+from tests.compat._programs import D2H, H2D, Array, good, ok, put, run_program, untyped
 
 
 def test_bytes_are_addressed_in_place(device: int) -> None:
@@ -41,7 +41,7 @@ def test_addresses_of_temporaries_stay_good(device: int) -> None:
 def test_what_is_no_bytes_object(thing: object) -> None:
     """C067: bytes_to_ptr takes bytes, and says so."""
     with pytest.raises(TypeError, match="a bytes object is required"):
-        acl.util.bytes_to_ptr(thing)
+        untyped.util.bytes_to_ptr(thing)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_contiguous_copies_are_handed_back() -> None:
 @pytest.mark.parametrize("thing", [[1, 2], b"ab", "text", None, 5, np.float32(1)])
 def test_what_is_no_array(thing: object) -> None:
     """C067: the array functions take arrays, and say so."""
-    for function in (acl.util.numpy_to_ptr, acl.util.numpy_contiguous_to_ptr):
+    for function in (untyped.util.numpy_to_ptr, untyped.util.numpy_contiguous_to_ptr):
         with pytest.raises(TypeError, match=r"numpy\.ndarray"):
             function(thing)
 
@@ -119,17 +119,19 @@ def test_shapes_of_views(device: int) -> None:
         with pytest.raises(ValueError, match=r"."):
             acl.util.ptr_to_numpy(*wrong)
     with pytest.raises(TypeError):
-        acl.util.ptr_to_numpy(pointer, ("8",), 11)
+        untyped.util.ptr_to_numpy(pointer, ("8",), 11)
 
 
 def test_views_outlive_the_memory(device: int) -> None:
     """C061: a view keeps device and malloc_host memory in place after it was freed; copies stay what they were."""
     host = good(acl.rt.malloc_host(4096))
     pointer = good(acl.rt.malloc(4096, 0))
-    ok(acl.rt.memset(host, 4096, 3, 4096)), ok(acl.rt.memset(pointer, 4096, 4, 4096))
+    ok(acl.rt.memset(host, 4096, 3, 4096))
+    ok(acl.rt.memset(pointer, 4096, 4, 4096))
     views = acl.util.ptr_to_numpy(host, (4096,), 2), acl.util.ptr_to_numpy(pointer, (4096,), 2)
     copies = [view.copy() for view in views]
-    ok(acl.rt.free_host(host)), ok(acl.rt.free(pointer))
+    ok(acl.rt.free_host(host))
+    ok(acl.rt.free(pointer))
     gc.collect()
     again = [good(acl.rt.malloc(4096, 0)) for _ in range(3)]
     for other in again:
@@ -193,7 +195,7 @@ def test_bytes_of_bad_addresses(device: int) -> None:
         with pytest.raises(ValueError, match=r"."):
             acl.util.ptr_to_bytes(address, size)
     with pytest.raises(TypeError):
-        acl.util.ptr_to_bytes("0", 4)
+        untyped.util.ptr_to_bytes("0", 4)
 
 
 def test_odd_arrays_in_a_process_of_their_own() -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 import time
 
-import acl
 import pytest
 
-from tests.compat._programs import good, ok
+import acl
+from tests.compat._programs import good, ok, untyped
 
 
 def test_arguments_are_checked_as_in_a_c_extension() -> None:
     """The texts that the vendor's own suite tests."""
     with pytest.raises(TypeError, match=r"function takes exactly 2 arguments \(0 given\)"):
-        acl.util.start_thread()
+        untyped.util.start_thread()
     with pytest.raises(TypeError, match="parameter must be callable"):
-        acl.util.start_thread("", "")
+        untyped.util.start_thread("", "")
 
 
 def test_the_function_gets_the_list_as_its_one_argument() -> None:
