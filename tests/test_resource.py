@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import threading
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 import aacl
-from aacl import ClosedResource, InvalidArgument, open_resources
+from aacl import ClosedResource, InvalidArgument, _resource, open_resources
 from aacl._resource import Resource, ResourceState
 from tests.helpers import Boom
 
@@ -170,10 +171,14 @@ def test_only_one_closes(thing: Thing) -> None:
     assert sorted(began) == [False] * 7 + [True]
 
 
-def test_an_open_one_that_is_collected_warns() -> None:
-    """ResourceWarning names it; nothing is waited for."""
+def test_an_open_one_is_not_collected() -> None:
+    """It has work to end and an order to be closed in: forgetting it does not close it."""
     thing = Thing()
-    thing._state = ResourceState.OPEN  # opened, and dropped by the table that holds what is open
-    text = f"unclosed thing {thing.number}"
-    with pytest.warns(ResourceWarning, match=text):
-        del thing
+    thing._opened_in(None)
+    number = thing.number
+    del thing
+    gc.collect()
+    kept = [each for each in _resource._open.values() if isinstance(each, Thing)]
+
+    assert [each.number for each in kept] == [number]
+    kept[0].close()

@@ -22,6 +22,7 @@ from weakref import ref
 from aacl.errors import InvalidArgument, InvalidMemoryRange, OutOfMemory
 from aacl.memory._number import whole
 from aacl.memory._planner import ArenaPlanner, Block
+from aacl.memory._rules import MALLOC
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -48,10 +49,6 @@ class MemoryInfo(NamedTuple):
     allocations: int
 
 
-_UNUSED = 4
-"""References to a lease that nobody uses: the plan's, its bin's, the variable of who looks, and the count's own."""
-
-
 class Lease:
     """The right to a block. Whoever still needs the bytes keeps the lease, whatever the program frees.
 
@@ -67,6 +64,18 @@ class Lease:
 
     def __init__(self, reserved: int, rule: AllocationRule, within: Lease | None) -> None:
         self.address, self.freed, self.reserved, self.rule, self.within = 0, False, reserved, rule, within
+
+
+def _references_when_unused() -> int:
+    """Count what a lease is referred to by when nobody uses it, as those who look at one will count it.
+
+    The plan and the bin hold one each; how a variable and an argument count differs by version of CPython.
+    """
+    lease = Lease(0, MALLOC, None)
+    plan, listed = Block(0, 0, lease), deque((lease,))
+    count = getrefcount(lease)
+    del plan, listed
+    return count
 
 
 class Bin:
@@ -102,6 +111,9 @@ class Bin:
                 return lease
             del lease
         return self._memory.take(Lease(self._reserved, self._rule, self._within), leases)
+
+
+_UNUSED = _references_when_unused()
 
 
 class Epoch:

@@ -35,6 +35,7 @@ LIMIT = 2_000_000
 
 _OVERHEAD = 1_000  # a command's own cost, beside its kernel's
 _SAMPLES = 9
+_SAMPLED = 4  # one run in so many is measured, once enough are known
 _TRUSTED = 3  # samples before a cost is believed
 
 
@@ -46,17 +47,23 @@ class Cost:
         charge: what a run adds to the budget of its thread; a whole step until the cost is known.
     """
 
-    __slots__ = ("_samples", "charge", "estimate")
+    __slots__ = ("_runs", "_samples", "charge", "estimate")
 
     def __init__(self, estimate: int) -> None:
         self.estimate = estimate
         self.charge = STEP + 1
+        self._runs = 0
         self._samples: deque[int] = deque(maxlen=_SAMPLES)
 
     @classmethod
     def of(cls, nbytes: int, operations: int = 0) -> Cost:
         """Return the first guess for work that moves ``nbytes`` and does ``operations`` beside."""
         return cls(nbytes // 5 + operations // 10)
+
+    def wants_sample(self) -> bool:
+        """Return whether the run at hand should be measured: each until enough are known, then a part of them."""
+        self._runs += 1
+        return len(self._samples) < _SAMPLES or self._runs % _SAMPLED == 0
 
     def learn(self, elapsed: int) -> None:
         """Take in a measured run; the median, since one preemption must not make short work long."""

@@ -134,10 +134,15 @@ class StreamEngine(AsyncResource):
             return self._enqueue(work)
         try:
             fault = work.fault() if self._memory.faulted else None
-            began = perf_counter_ns()
+            elapsed = cost.estimate
+            began = perf_counter_ns() if cost.wants_sample() else 0
             if fault is None:
                 work._run()
-            elapsed = perf_counter_ns() - began
+            if began:
+                elapsed = perf_counter_ns() - began
+            if fault is None and self._memory.faulted:
+                for tensor in tensors_in(work._result):
+                    tensor.filled()
         except BaseException as error:
             self._claim.append(token)
             del token
@@ -149,9 +154,8 @@ class StreamEngine(AsyncResource):
             self._queue.kick()
         if fault is not None:
             return self._faulted(work, fault)
-        for tensor in tensors_in(work._result):
-            tensor.filled()
-        cost.learn(elapsed)
+        if began:
+            cost.learn(elapsed)
         if budget is not None:
             budget.charge(max(elapsed, STEP), meter)
         return finished(work._result, state)

@@ -50,7 +50,6 @@ DETACHED: Any = object()
 """What a command's run returns when it goes on elsewhere while the stream goes on too."""
 
 _SLICE = 10 * TURN  # a worker leaves a long queue to the others after this
-_LOST = 2  # references to a token that nobody holds: the queue's, and the count's own
 _BREATH = 0.00002  # seconds that a worker sleeps to give the GIL away: letting go of it alone wakes nobody
 
 
@@ -244,8 +243,7 @@ class CommandQueue:
     def _find_token(self) -> None:
         with self._lock:
             token = self._token
-            # One more reference than in `kick`: this variable.
-            if token is not None and getrefcount(token) <= _LOST + 1:
+            if token is not None and getrefcount(token) <= _LOST_WITH_VARIABLE:
                 self.claim.append(token)
 
     def _drain(self, box: Box) -> None:
@@ -254,7 +252,8 @@ class CommandQueue:
             token = box.pop()
         except IndexError:
             return  # an interrupt called it back
-        commands, began, spent = self.commands, perf_counter_ns(), 0
+        commands, spent = self.commands, 0
+        began = breathed = perf_counter_ns()
         while True:
             try:
                 command = commands.popleft()
@@ -280,12 +279,13 @@ class CommandQueue:
                 else:
                     spent = 0
                     self._run_measured(command, work)
-                    elapsed = perf_counter_ns() - began
-                    if elapsed > _SLICE and commands and self.halted is None:
+                    now = perf_counter_ns()
+                    if now - began > _SLICE and commands and self.halted is None:
                         self._start(partial(self._drain, [token]))
                         return
-                    if elapsed > TURN and commands:
+                    if now - breathed > TURN and commands:
                         sleep(_BREATH)
+                        breathed = perf_counter_ns()
             if self.halted is not None and not self._unhalt(token):
                 return
 
@@ -329,6 +329,27 @@ class CommandQueue:
         if value is not DETACHED and value is not PARKED:
             command._succeed(value)
         return value is PARKED
+
+
+class _Keeper:
+    """Refers to a token as a queue does."""
+
+    def __init__(self) -> None:
+        self.token = Token()
+
+
+def _references_when_lost() -> tuple[int, int]:
+    """Count what a token is referred to by when only its queue does: asked by attribute, and by variable.
+
+    How an attribute, a variable and an argument count differs by version of CPython.
+    """
+    keeper = _Keeper()
+    by_attribute = getrefcount(keeper.token)
+    token = keeper.token
+    return by_attribute, getrefcount(token)
+
+
+_LOST, _LOST_WITH_VARIABLE = _references_when_lost()
 
 
 class _Barrier:

@@ -14,11 +14,18 @@ Site = tuple[CodeType, int]
 
 
 def caller() -> FrameType | None:
-    """Return the innermost frame that is not this package's."""
+    """Return the innermost frame that is neither this package's nor the drop-in's."""
     frame: FrameType | None = sys._getframe(4)  # the callers' callers here are methods of this package
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _is_ours(frame):
         frame = frame.f_back
     return frame
+
+
+def _is_ours(frame: FrameType) -> bool:
+    if frame.f_code.co_filename.startswith(_PACKAGE):
+        return True
+    name = frame.f_globals.get("__name__")
+    return name == "acl" or (type(name) is str and name.startswith("acl."))
 
 
 def describe(code: CodeType, instruction: int) -> str:

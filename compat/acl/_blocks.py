@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_right, insort
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from acl._state import at_finalize
 from acl._status import Refused
 
 if TYPE_CHECKING:
-    from acl._devices import Context
+    from acl._contexts import Context
 
 __all__ = (
     "allocate",
@@ -44,7 +45,7 @@ def free(address: int, kind: str = "") -> None:
     Raises:
         InvalidArgument: no such allocation starts there, or another kind of call frees it.
     """
-    for device in devices.values():
+    for device in [*devices.values()]:
         if device.media or kind:
             made = device.media.get(address, "")
             if made != kind and address in device.blocks:
@@ -72,6 +73,7 @@ def _nothing_there(address: int) -> InvalidArgument:
 
 _nothing = aacl.HostBuffer(1)
 """Where tensors without elements lie, whatever address they were given."""
+_host_lock = threading.Lock()
 _host: dict[int, aacl.HostBuffer] = {}
 _host_starts: list[int] = []  # the keys of _host, sorted
 
@@ -79,8 +81,9 @@ _host_starts: list[int] = []  # the keys of _host, sorted
 def allocate_host(nbytes: int) -> int:
     """Allocate host memory and return its address."""
     buffer = aacl.HostBuffer(nbytes)
-    _host[buffer.address] = buffer
-    insort(_host_starts, buffer.address)
+    with _host_lock:
+        _host[buffer.address] = buffer
+        insort(_host_starts, buffer.address)
     return buffer.address
 
 
@@ -90,32 +93,35 @@ def free_host(address: int) -> None:
     Raises:
         InvalidArgument: `allocate_host` gave no such address, or it was freed before.
     """
-    buffer = _host.pop(address, None)
+    with _host_lock:
+        buffer = _host.pop(address, None)
+        if buffer is not None:
+            del _host_starts[bisect_right(_host_starts, address) - 1]
     if buffer is None:
-        if any(address in device.blocks for device in devices.values()):
+        if any(address in device.blocks for device in [*devices.values()]):
             raise InvalidArgument(f"{address:#x} is device memory; free it with acl.rt.free")
         raise InvalidArgument(f"no memory of acl.rt.malloc_host starts at {address:#x}; was it freed before?")
-    del _host_starts[bisect_right(_host_starts, address) - 1]
     buffer.free()
 
 
 def host_buffer(address: int, nbytes: int) -> aacl.HostBuffer | None:
     """Return the host allocation that a span lies in, or None."""
-    place = bisect_right(_host_starts, address) - 1
-    buffer = _host.get(_host_starts[place]) if place >= 0 else None
+    with _host_lock:
+        place = bisect_right(_host_starts, address) - 1
+        buffer = _host.get(_host_starts[place]) if place >= 0 else None
     return buffer if buffer is not None and address + nbytes <= buffer.address + buffer.nbytes else None
 
 
 def device_buffer(address: int) -> aacl.Buffer | None:
     """Return the allocation of ours that holds an address, or None."""
-    for device in devices.values():
+    for device in [*devices.values()]:
         buffer = device.blocks.get(address)
         if buffer is not None:
             return buffer
     start = aacl.memory.allocation_at(address)
     if start is None or start == address:
         return None
-    for device in devices.values():
+    for device in [*devices.values()]:
         buffer = device.blocks.get(start)
         if buffer is not None:
             return buffer
@@ -155,22 +161,23 @@ def other_memory(address: int, nbytes: int) -> aacl.Buffer:
 
 
 def _count() -> int:
-    return sum(len(device.blocks) for device in devices.values())
+    return sum(len(device.blocks) for device in [*devices.values()])
 
 
 def _nbytes() -> int:
-    return sum(buffer.reserved_nbytes for device in devices.values() for buffer in device.blocks.values())
+    return sum(buffer.reserved_nbytes for device in [*devices.values()] for buffer in [*device.blocks.values()])
 
 
 def _host_nbytes() -> int:
-    return sum(buffer.nbytes for buffer in _host.values())
+    return sum(buffer.nbytes for buffer in [*_host.values()])
 
 
 def _release_host() -> None:
-    for buffer in _host.values():
-        buffer.free()
-    _host.clear()
-    _host_starts.clear()
+    with _host_lock:
+        for buffer in _host.values():
+            buffer.free()
+        _host.clear()
+        _host_starts.clear()
 
 
 count_also("device block", _count)

@@ -1,10 +1,9 @@
-"""Devices, contexts and streams as programs see them: counted, per thread, by handle.
+"""Devices as programs see them: counted, current thread by thread.
 
 A device is open from the first ``set_device`` or ``create_context`` that names
 it to the last ``reset_device``. Its default context is shared by all threads;
 each context has a default stream, which is what stream 0 means. Memory belongs
-to the device. A context that ended is marked closed, so that every thread that
-still has it as its current one notices at its next call.
+to the device.
 """
 
 from __future__ import annotations
@@ -12,26 +11,18 @@ from __future__ import annotations
 import os
 import threading
 from operator import index
-from typing import TYPE_CHECKING
 
 import aacl
 from aacl.errors import InvalidDevice, NotCurrent, WrongContext
-from acl._handles import Handles, count_also
+from acl._contexts import Context, forget_context, let_go
+from acl._handles import count_also
 from acl._state import at_finalize, require_init, state
-from acl._status import CONTEXT_NULL, INVALID_PARAM, Refused
-from acl._threads import drop_queue, here, is_alive, report_queue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from acl._status import CONTEXT_NULL, Refused
+from acl._streams import Stream, report_here, streams
+from acl._threads import here
 
 __all__ = (
-    "Context",
     "OpenDevice",
-    "Stream",
-    "at_device_close",
-    "close_context",
-    "close_stream",
-    "contexts",
     "create_context",
     "create_stream",
     "current",
@@ -40,7 +31,6 @@ __all__ = (
     "reset_device",
     "set_device",
     "stream_at",
-    "streams",
 )
 
 
@@ -67,62 +57,9 @@ class OpenDevice:
         self.default = Context(self, self.device.default_context)
 
 
-class Context:
-    """A context.
-
-    Attributes:
-        device: what it is on.
-        context: the native context.
-        allocate: the device's `aacl.Device.allocate`.
-        blocks: the device's allocations.
-        closed: whether it has ended.
-        handle: its handle.
-        default_stream: what stream 0 means in it.
-        streams: its other streams, by handle.
-    """
-
-    __slots__ = ("allocate", "blocks", "closed", "context", "default_stream", "device", "handle", "streams")
-
-    def __init__(self, device: OpenDevice, context: aacl.Context) -> None:
-        self.device, self.context, self.closed = device, context, False
-        self.allocate, self.blocks = device.device.allocate, device.blocks
-        self.streams: dict[int, Stream] = {}
-        self.default_stream = Stream(self)
-        self.handle = contexts.add(self)
-        device.contexts.append(self)
-
-    @property
-    def is_default(self) -> bool:
-        """Whether it is the device's shared default context."""
-        return self is self.device.default
-
-
-class Stream:
-    """A stream.
-
-    Attributes:
-        context: what it belongs to.
-        stream: the native stream.
-        handle: its handle.
-        reporter: the thread that reports its callbacks, or 0.
-    """
-
-    __slots__ = ("context", "handle", "reporter", "stream")
-
-    def __init__(self, context: Context) -> None:
-        self.context, self.reporter = context, 0
-        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context))
-        self.handle = streams.add(self)
-
-
-contexts: Handles[Context] = Handles("context")
-streams: Handles[Stream] = Handles("stream")
 devices: dict[int, OpenDevice] = {}
 """The open ones, by number."""
 _lock = threading.RLock()
-_at_close: list[Callable[[], object]] = []
-_GLANCE = 0.01
-"""Seconds between looks at a stream while this thread reports its calls."""
 
 
 def current() -> Context:
@@ -203,19 +140,6 @@ def create_context(number: int) -> Context:
     return context
 
 
-def close_context(context: Context) -> None:
-    """Wait for an explicit context's work and end it; raises `StreamError` as `reset_device` does."""
-    if context.is_default:
-        raise Refused(
-            INVALID_PARAM, "the default context of a device cannot be destroyed; it ends with acl.rt.reset_device"
-        )
-    _report_own(context)
-    contexts.take(context.handle)
-    context.device.contexts.remove(context)
-    _forget(context)
-    aacl.blocking.close(context.context)
-
-
 def create_stream() -> Stream:
     """Return a new stream in the current context."""
     stream = Stream(current())
@@ -245,68 +169,17 @@ def stream_at(handle: int) -> Stream:
     return stream
 
 
-def close_stream(stream: Stream, *, drop: bool = False) -> None:
-    """Wait for a stream's work, or drop what has not started, and end it."""
-    if not drop:
-        _report_here(stream)
-    streams.take(stream.handle)
-    stream.context.streams.pop(stream.handle, None)
-    _unsubscribe(stream)
-    if drop:
-        stream.stream.abort_nowait()
-        threading.Thread(target=aacl.blocking.close, args=(stream.stream,), kwargs={"drop": True}, daemon=True).start()
-    else:
-        aacl.blocking.close(stream.stream)
-
-
-def at_device_close(release: Callable[[], object]) -> None:
-    """Call ``release()`` whenever a device is closed: to let go of what is bound to its memory."""
-    _at_close.append(release)
-
-
 def is_active(number: int) -> bool:
     """Whether a device is open."""
     return number in devices
 
 
-def _forget(context: Context) -> None:
-    """Let a context and its streams be dead for every thread."""
-    context.closed = True
-    for stream in (context.default_stream, *context.streams.values()):
-        streams.objects.pop(stream.handle, None)
-        _unsubscribe(stream)
-    context.streams.clear()
-
-
-def _report_own(context: Context) -> None:
-    for stream in (context.default_stream, *context.streams.values()):
-        _report_here(stream)
-
-
-def _report_here(stream: Stream) -> None:
-    """Report a stream's calls while it is waited for, if this very thread is the one to do so."""
-    if stream.reporter == threading.get_ident():
-        barrier, queue = stream.stream.barrier(), report_queue(stream.reporter)
-        while not barrier.done():
-            queue.process(_GLANCE)
-
-
-def _unsubscribe(stream: Stream) -> None:
-    """End a subscription; calls that no living thread will report fail now, or the stream would wait for ever."""
-    if stream.reporter:
-        if is_alive(stream.reporter):
-            report_queue(stream.reporter).unsubscribe(stream.handle)
-        else:
-            drop_queue(stream.reporter)
-        stream.reporter = 0
-
-
 def _close_device(device: OpenDevice) -> None:
     for context in device.contexts:
-        _report_own(context)
+        for stream in context.all_streams():
+            report_here(stream)
     for context in device.contexts:
-        contexts.objects.pop(context.handle, None)
-        _forget(context)
+        forget_context(context)
     try:
         aacl.blocking.close(device.device)
     finally:
@@ -314,8 +187,7 @@ def _close_device(device: OpenDevice) -> None:
             buffer.free()
         device.blocks.clear()
         device.media.clear()
-        for release in _at_close:
-            release()
+        let_go()
 
 
 def _close_all() -> None:
@@ -338,17 +210,6 @@ def _after_fork() -> None:
     devices.clear()
 
 
-def _explicit_contexts() -> int:
-    return sum(not context.is_default for context in contexts.objects.values())
-
-
-def _explicit_streams() -> int:
-    return sum(len(context.streams) for context in contexts.objects.values())
-
-
-# What a program must end itself: default contexts and streams end with their device.
 count_also("device", devices.__len__)
-count_also(contexts.kind, _explicit_contexts)
-count_also(streams.kind, _explicit_streams)
 at_finalize(_close_all)
 os.register_at_fork(after_in_child=_after_fork)

@@ -39,7 +39,8 @@ def init(config_path: str = "") -> int:
     Returns:
         0; 100002 when it was initialised before, which counts one more reference and is harmless;
         100003 for a file that cannot be read; 100006 for one that is not a JSON object or nests
-        deeper than 10; 100000 when it differs from the first configuration of this process.
+        deeper than 10; 100000 when it differs from the first configuration of this process; 200006 in a process that
+        was forked from an initialised one.
     """
     if not isinstance(config_path, str):
         raise TypeError(f"argument 1 must be str, not {type(config_path).__name__}")

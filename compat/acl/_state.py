@@ -6,7 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from aacl.errors import AlreadyInitialized, InvalidArgument, NotInitialized
+from aacl.errors import AclError, AlreadyInitialized, InvalidArgument, NotInitialized, NotSupported
 from acl._config import Config, read_config
 from acl._handles import clear_handles
 from acl._status import REPEAT_FINALIZE, Refused, share_texts
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ("State", "at_finalize", "require_init", "state")
+
+
+_FORKED = (
+    "this process was forked from one in which acl was initialised, and has none of its threads; start processes with "
+    "the method 'spawn', or initialise acl in the children alone"
+)
 
 
 class State:
@@ -38,15 +44,18 @@ class State:
         Raises:
             AlreadyInitialized: it was initialised before; the reference is counted, and all goes on.
             InvalidFile: the file cannot be used; nothing has begun.
+            NotSupported: the process was forked from one that was initialised.
             InvalidArgument: the configuration is another one than that of an earlier initialisation.
         """
         with self._lock:
             if self.references:
                 self.references += 1
                 raise AlreadyInitialized(f"acl was initialised before; {self.references} references are counted now")
+            if self._forked:
+                raise NotSupported(_FORKED)
             config = read_config(path)
             self._remember(config, path)
-            self.config, self.references, self._forked = config, 1, False
+            self.config, self.references = config, 1
         share_texts(config.shares_texts)
 
     def _remember(self, config: Config, path: str) -> None:
@@ -73,12 +82,11 @@ class State:
             self.references -= self.references if references is None else references
             if self.references:
                 return self.references
-        try:
-            for release in _at_finalize:
-                release()
-        finally:
-            clear_handles()
-            share_texts(False)
+        errors = [error for release in _at_finalize if (error := _failure_of(release)) is not None]
+        clear_handles()
+        share_texts(False)
+        if errors:
+            raise errors[0]
         return 0
 
     def limit_operators(self, number: int) -> None:
@@ -88,14 +96,22 @@ class State:
     def require(self) -> None:
         """Raise `NotInitialized` before the first initialisation and after the end."""
         if not self.references:
-            cause = "this process was forked from an initialised one, whose threads it lacks; " if self._forked else ""
-            raise NotInitialized(f"acl is not initialised; {cause}call acl.init() first")
+            raise NotInitialized(_FORKED if self._forked else "acl is not initialised; call acl.init() first")
 
     def after_fork(self) -> None:
         """Forget everything: threads and locks of the parent do not exist here."""
         self._lock = threading.Lock()
         self._forked, self.references = self._forked or self.references > 0, 0
         clear_handles()
+
+
+def _failure_of(release: Callable[[], object]) -> AclError | None:
+    """Release something; return what went wrong."""
+    try:
+        release()
+    except AclError as error:
+        return error
+    return None
 
 
 _at_finalize: list[Callable[[], object]] = []

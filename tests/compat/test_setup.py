@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -283,3 +284,21 @@ def test_half_precision_conversions(bits: int, value: float) -> None:
 def test_half_precision_overflows_to_infinity() -> None:
     """What is too large for half precision becomes infinity."""
     assert acl.float_to_float16(1e6) == 0x7C00
+
+
+def test_finalize_tells_a_failure_that_nobody_asked_for(
+    device: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Work that failed and was never synchronised is finalize's code; all is released nevertheless."""
+    seen: list[int] = []
+    ok(acl.op.set_model_dir(str(tmp_path)))
+    host = good(acl.rt.malloc_host(64))
+    ok(acl.rt.set_exception_info_callback(seen.append))
+    ok(acl.rt.subscribe_report(threading.get_ident(), 0))
+    ok(acl.rt.launch_callback(lambda _: 1 / 0, None, 1, 0))
+
+    assert acl.finalize() == 500001
+    assert "ZeroDivisionError" in (acl.get_recent_err_msg() or "")
+    assert (acl.rt.free_host(host), acl.rt.malloc(64, 0), acl.init()) == (100000, (0, 100001), 0)
+    assert len(seen) == 1
+    assert "ZeroDivisionError" in capfd.readouterr().err

@@ -151,10 +151,34 @@ def test_a_process_ends_in_any_state(state: str) -> None:
     """Within seconds, with its own status, and without a word."""
     program, status = ENDS[state]
     began = time.monotonic()
-    done = run_python(program)
+    done = run_python(program, warnings="")
 
     assert (done.status, done.output, done.errors) == (status, "", "")
     assert time.monotonic() - began < LIMIT
+
+
+@pytest.mark.parametrize("state", ["live stream", "running host call", "a cycle with everything"])
+def test_what_was_left_open_is_said_to_who_asks(state: str) -> None:
+    """With warnings shown, one ResourceWarning names each device that nobody closed."""
+    done = run_python(ENDS[state][0], warnings="default")
+
+    assert (done.status, done.errors.count("ResourceWarning: unclosed device")) == (0, 1), done
+
+
+def test_nothing_is_said_of_what_was_closed() -> None:
+    """A program that closed its devices, in whatever way, is not warned."""
+    done = run_python(
+        """
+        with blocking.Device(0), blocking.Stream() as stream:
+            stream.call(int)
+        device = blocking.open_resource(aacl.Device(0))
+        blocking.open_resource(aacl.Stream(device))
+        blocking.close(device)
+        """,
+        warnings="default",
+    )
+
+    assert (done.status, done.errors) == (0, ""), done
 
 
 def test_an_exception_shows_its_own_traceback_only() -> None:

@@ -24,13 +24,20 @@ class Finished(NamedTuple):
     errors: str
 
 
-def run_python(program: str, *, timeout: float = 10.0, **environment: str) -> Finished:
-    """Run a program after the usual imports and return how it ended; one that does not end fails the test."""
+def run_python(program: str, *, timeout: float = 10.0, warnings: str = "error", **environment: str) -> Finished:
+    """Run a program after the usual imports and return how it ended; one that does not end fails the test.
+
+    Args:
+        program: its source.
+        timeout: seconds.
+        warnings: what becomes of warnings, as for ``python -W``; "" leaves it to Python.
+        **environment: variables to set, beside those of this process.
+    """
     source = PREAMBLE + textwrap.dedent(program)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("AACL_")}
     try:
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", source],
+            [sys.executable, *(("-W", warnings) if warnings else ()), "-c", source],
             capture_output=True,
             text=True,
             timeout=timeout,

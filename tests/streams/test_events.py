@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import sys
 import threading
 
 import numpy as np
@@ -144,7 +143,6 @@ async def test_a_relay_through_many_streams(device: Device) -> None:
     await streams[-1].synchronize()
 
     assert seen == list(range(299))
-    assert len(seen) > sys.getrecursionlimit() // 10
 
 
 async def test_events_order_devices(device: Device) -> None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import aacl
 from aacl.errors import WrongModelContext
+from acl._contexts import at_close
 from acl._devices import current
 from acl._handles import Handles
 from acl._status import MODEL_ID_INVALID
 
 if TYPE_CHECKING:
-    from acl._devices import Context
+    from acl._contexts import Context
     from acl.mdl._runs import Runs
 
 __all__ = ("Loaded", "model_at", "models", "take_model")
@@ -58,3 +59,13 @@ def take_model(model_id: int) -> Loaded:
     """Return a loaded model whose number is dead from now on; raises as `model_at` does."""
     model_at(model_id)
     return models.take(model_id)
+
+
+def _forget_closed() -> None:
+    """Let the models be dead whose context has ended, and they with it."""
+    for model_id, loaded in [*models.objects.items()]:
+        if loaded.context.closed:
+            models.objects.pop(model_id, None)
+
+
+at_close(_forget_closed)

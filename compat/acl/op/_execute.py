@@ -9,12 +9,13 @@ use any more once memory that it is bound to was freed; it is then made anew.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument
+from acl._contexts import at_close
 from acl._data_buffers import data_buffers
-from acl._devices import at_device_close, stream_at
+from acl._devices import stream_at
 from acl._state import at_finalize, state
 from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
@@ -26,7 +27,7 @@ from acl.rt._exception import watch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from acl._devices import Stream
+    from acl._streams import Stream
     from acl.op._operands import Descs, Spans
 
 __all__ = ("Request", "descs_at", "execute", "execute_v2", "run", "spans_at")
@@ -34,17 +35,9 @@ __all__ = ("Request", "descs_at", "execute", "execute_v2", "run", "spans_at")
 _KEPT_MOST = 4096  # prepared requests, whatever larger number the program allows
 
 
-class Request(NamedTuple):
-    """What is to be run on which memory: all of it by value, so that equal requests are equal."""
-
-    op_type: str
-    inputs: Descs
-    input_spans: Spans
-    outputs: Descs
-    output_spans: Spans
-    attributes: tuple[Any, ...]
-    """The key of the attributes."""
-
+Request: TypeAlias = "tuple[str, Descs, Spans, Descs, Spans, tuple[Any, ...]]"
+"""What is to be run on which memory, all of it by value: the type, descriptions and memory of the inputs, the same of
+the outputs, and the key of the attributes. A plain tuple: one is made for every run."""
 
 # Two generations stand for the order of use: what is found in the older one moves to the newer,
 # and when that is full it becomes the older. A hit in the newer costs one look-up.
@@ -79,18 +72,7 @@ def execute_v2(
         (the text says which), or attributes the operator has not; 145000 for an output whose dims are not given;
         107000 for memory that is not mapped; 107002, 107003 and 107017 as ``synchronize_stream``.
     """
-    target = stream_at(stream)
-    attributes = attributes_at(attr)
-    request = Request(
-        op_type,
-        descs_at(input_descs),
-        spans_at(inputs),
-        descs_at(output_descs),
-        spans_at(outputs),
-        attributes.key,
-    )
-    run(request, attributes.values, target)
-    return 0
+    return _submit(op_type, input_descs, inputs, output_descs, outputs, attr, stream)
 
 
 @code_alone
@@ -104,9 +86,21 @@ def execute(
     stream: int,
 ) -> int:
     """Submit an operator to a stream: the older form of `execute_v2`, with the same arguments and codes."""
+    return _submit(op_type, input_descs, inputs, output_descs, outputs, attr, stream)
+
+
+def _submit(
+    op_type: str,
+    input_descs: Sequence[int],
+    inputs: Sequence[int],
+    output_descs: Sequence[int],
+    outputs: Sequence[int],
+    attr: int,
+    stream: int,
+) -> int:
     target = stream_at(stream)
     attributes = attributes_at(attr)
-    request = Request(
+    request = (
         op_type,
         descs_at(input_descs),
         spans_at(inputs),
@@ -165,20 +159,20 @@ def _prepared(request: Request, attributes: Mapping[str, Any]) -> aacl.Operation
 
 def _prepare(request: Request, attributes: Mapping[str, Any]) -> tuple[aacl.Operation, bool]:
     """Return the operation of a request, and whether it may be kept: not if it is bound to host memory."""
-    op_type = request.op_type
+    op_type, inputs, input_spans, outputs, output_spans, _ = request
     if not isinstance(op_type, str):
         raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
     for what, descs, spans in (
-        ("input", request.inputs, request.input_spans),
-        ("output", request.outputs, request.output_spans),
+        ("input", inputs, input_spans),
+        ("output", outputs, output_spans),
     ):
         if len(descs) != len(spans):
             raise InvalidArgument(
                 f"operator {op_type}: {len(descs)} {what} descriptions and {len(spans)} {what} buffers were given"
             )
-    complete = find(op_type, request.inputs, request.outputs, attributes)
-    given, given_last = operands(op_type, request.inputs, request.input_spans)
-    wanted, wanted_last = results(op_type, request.outputs, request.output_spans)
+    complete = find(op_type, inputs, outputs, attributes)
+    given, given_last = operands(op_type, inputs, input_spans)
+    wanted, wanted_last = results(op_type, outputs, output_spans)
     return aacl.Operation(op_type, given, complete, out=wanted), given_last and wanted_last
 
 
@@ -188,4 +182,4 @@ def _clear() -> None:
 
 
 at_finalize(_clear)
-at_device_close(_clear)
+at_close(_clear)

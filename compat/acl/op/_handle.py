@@ -12,12 +12,13 @@ from acl._state import require_init
 from acl._status import INVALID_PARAM, code_alone, plain, with_code
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
-from acl.op._execute import Request, descs_at, run, spans_at
+from acl.op._execute import descs_at, run, spans_at
 from acl.op._library import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from acl.op._execute import Request
     from acl.op._operands import Descs, Spans
 
 __all__ = (
@@ -39,7 +40,7 @@ class _Matched(NamedTuple):
     values: dict[str, Any]
 
     def on(self, inputs: Spans, outputs: Spans) -> Request:
-        return Request(self.op_type, self.inputs, inputs, self.outputs, outputs, self.key)
+        return self.op_type, self.inputs, inputs, self.outputs, outputs, self.key
 
 
 _handles: Handles[_Matched] = Handles("operator handle", INVALID_PARAM)

@@ -7,7 +7,7 @@ import threading
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from acl._devices import stream_at, streams
+from acl._devices import stream_at
 from acl._status import (
     PARAM_INVALID,
     REPORT_TIMEOUT,
@@ -17,13 +17,14 @@ from acl._status import (
     Refused,
     code_alone,
 )
+from acl._streams import streams
 from acl._threads import report_queue
 from acl.rt._exception import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from acl._devices import Stream
+    from acl._streams import Stream
     from acl._threads import ReportQueue
 
 __all__ = ("launch_callback", "process_report", "subscribe_report", "unsubscribe_report")

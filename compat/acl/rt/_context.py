@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from acl import _devices
-from acl._devices import contexts, current
+from acl._contexts import close_context, contexts
+from acl._devices import current
 from acl._state import require_init
 from acl._status import code_alone, with_code
 from acl._threads import here
@@ -29,7 +30,7 @@ def destroy_context(context: int) -> int:
         0; 100000 for 0 and for a default context, which ends with its device; 107017 if it is no context
         (any more); otherwise the code of queued work that failed and whose stream nobody had synchronised.
     """
-    _devices.close_context(contexts.get(context))
+    close_context(contexts.get(context))
     return 0
 
 

@@ -19,7 +19,7 @@ from acl._threads import here
 from acl.rt._exception import watch
 
 if TYPE_CHECKING:
-    from acl._devices import Stream
+    from acl._streams import Stream
 
 __all__ = ("memcpy", "memcpy_async", "memset", "memset_async")
 

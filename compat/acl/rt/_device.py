@@ -126,4 +126,4 @@ def synchronize_device_with_timeout(timeout: int) -> int:
 
 def _synchronize(timeout: float | None) -> None:
     contexts = current().device.contexts
-    wait_all([stream for each in contexts for stream in (each.default_stream, *each.streams.values())], timeout)
+    wait_all([stream for each in contexts for stream in each.all_streams()], timeout)

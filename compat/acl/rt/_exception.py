@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import aacl
-    from acl._devices import Stream
+    from acl._streams import Stream
 
 __all__ = (
     "get_device_id_from_exception_info",

@@ -6,8 +6,9 @@ from operator import index
 
 from aacl.errors import InvalidArgument
 from acl import _devices
-from acl._devices import Stream, stream_at
+from acl._devices import stream_at
 from acl._status import code_alone, with_code
+from acl._streams import Stream, close_stream
 from acl.rt._wait import seconds, wait
 
 __all__ = (
@@ -56,14 +57,14 @@ def destroy_stream(stream: int) -> int:
         0; 100000 for 0; 107003 if it belongs to another context; 107017 if it is no stream (any more);
         otherwise the code of its work that failed and that nobody had synchronised (it is ended then too).
     """
-    _devices.close_stream(_own(stream))
+    close_stream(_own(stream))
     return 0
 
 
 @code_alone
 def destroy_stream_force(stream: int) -> int:
     """End a stream: what has not started is dropped, what runs is not waited for. Codes as `destroy_stream`."""
-    _devices.close_stream(_own(stream), drop=True)
+    close_stream(_own(stream), drop=True)
     return 0
 
 

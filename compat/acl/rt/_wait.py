@@ -12,7 +12,7 @@ from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acl._devices import Stream
+    from acl._streams import Stream
 
 __all__ = ("seconds", "wait", "wait_all")
 

@@ -23,6 +23,7 @@ from tests.compat._programs import (
     good,
     ok,
     put,
+    run_program,
     slow,
     two_in,
     untyped,
@@ -310,3 +311,46 @@ def test_one_model_on_several_threads(model: int) -> None:
         thread.join()
 
     assert failures == []
+
+
+def test_two_thousand_runs_leave_memory_flat(tmp_path: Path) -> None:
+    """C170: 2,000 runs, waited for and submitted, with copies and buffers made anew: no growth after run 400."""
+    add1(tmp_path)
+
+    out = run_program(
+        """
+        import acl, threading, os, numpy as np
+        def rss():
+            return int(open("/proc/self/statm").read().split()[1]) * 4096
+        x = np.arange(4, dtype=np.float32)
+        acl.init(); acl.rt.set_device(0)
+        model, _ = acl.mdl.load_from_file("add1.om")
+        stream, _ = acl.rt.create_stream()
+        wrong = 0
+        def run(turn):
+            sets, pointers = [], []
+            for _ in range(2):
+                pointer, _ = acl.rt.malloc(16, 0)
+                sets.append(acl.mdl.create_dataset()); pointers.append(pointer)
+                acl.mdl.add_dataset_buffer(sets[-1], acl.create_data_buffer(pointer, 16))
+            acl.rt.memcpy(pointers[0], 16, acl.util.bytes_to_ptr((x * turn).tobytes()), 16, 1)
+            if turn % 2:
+                code = acl.mdl.execute(model, *sets)
+            else:
+                code = acl.mdl.execute_async(model, *sets, stream) or acl.rt.synchronize_stream(stream)
+            right = acl.util.ptr_to_bytes(pointers[1], 16) == (x * turn + 1).tobytes()
+            for one, pointer in zip(sets, pointers):
+                acl.destroy_data_buffer(acl.mdl.get_dataset_buffer(one, 0)); acl.mdl.destroy_dataset(one)
+                acl.rt.free(pointer)
+            return code or not right
+        bad = sum(run(turn) for turn in range(400))
+        before, threads, files = rss(), threading.active_count(), len(os.listdir("/proc/self/fd"))
+        bad += sum(run(turn) for turn in range(1600))
+        growth = rss() - before
+        print(bad, growth < 2 << 20, threading.active_count() <= threads, len(os.listdir("/proc/self/fd")) <= files)
+        acl.finalize()
+        """,
+        folder=tmp_path,
+    )
+
+    assert out == "0 True True True\n"

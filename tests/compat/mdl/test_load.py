@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import acl
+from acl._handles import open_handles
 from tests.compat._programs import (
     INT32,
     Array,
@@ -249,3 +250,17 @@ def test_a_whole_life_cycle_for_every_request(tmp_path: Path) -> None:
     )
 
     assert out == "{0} 0 True\n"
+
+
+def test_models_end_with_their_context(device: int, tmp_path: Path) -> None:
+    """A destroyed context takes its models along: their ids are dead, and nothing is left open."""
+    path = add1(tmp_path)
+    kept = good(acl.mdl.load_from_file(path))
+    good(acl.rt.create_context(0))
+    model = good(acl.mdl.load_from_file(path))
+    ok(acl.rt.destroy_context(good(acl.rt.get_context())))
+    ok(acl.rt.set_device(0))
+
+    assert acl.mdl.unload(model) == 145003
+    np.testing.assert_array_equal(_run(kept), X + 1)
+    assert open_handles()["model"] == 1

@@ -41,12 +41,13 @@ def kernel(*op_types: str) -> Callable[[Preparation], Preparation]:
     """Register a preparation for operator types.
 
     Raises:
-        ValueError: one of them has a kernel already.
+        ValueError: one of them has a kernel of another module already.
     """
 
     def register(preparation: Preparation) -> Preparation:
         for op_type in op_types:
-            if op_type in PREPARATIONS:
+            # An import that was interrupted is done again, and registers its kernels again.
+            if op_type in PREPARATIONS and PREPARATIONS[op_type].__module__ != preparation.__module__:
                 raise ValueError(f"operator {op_type} has two kernels")
             PREPARATIONS[op_type] = preparation
         return preparation
