@@ -47,18 +47,22 @@ def rule(*op_types: str) -> Callable[[Rule], Rule]:
     """Register a rule for operator types.
 
     Raises:
-        ValueError: one of them has a rule of another module already.
+        ValueError: one of them has another rule already.
     """
 
     def register(function: Rule) -> Rule:
         for op_type in op_types:
             # An import that was interrupted is done again, and registers its rules again.
-            if op_type in RULES and RULES[op_type].__module__ != function.__module__:
+            if op_type in RULES and not _same_source(RULES[op_type], function):
                 raise ValueError(f"operator {op_type} has two rules of shape inference")
             RULES[op_type] = function
         return function
 
     return register
+
+
+def _same_source(rule: Rule, other: Rule) -> bool:
+    return (rule.__module__, rule.__qualname__) == (other.__module__, other.__qualname__)
 
 
 @attrs.define(slots=False)

@@ -21,6 +21,7 @@ from acl.rt._copy2d import memcpy_2d as memcpy_2d
 from acl.rt._copy2d import memcpy_2d_async as memcpy_2d_async
 from acl.rt._device import get_device as get_device
 from acl.rt._device import get_device_count as get_device_count
+from acl.rt._device import get_device_utilization_rate as get_device_utilization_rate
 from acl.rt._device import get_primary_ctx_state as get_primary_ctx_state
 from acl.rt._device import get_run_mode as get_run_mode
 from acl.rt._device import query_device_status as query_device_status
@@ -95,6 +96,7 @@ __all__ = (
     "get_device",
     "get_device_count",
     "get_device_id_from_exception_info",
+    "get_device_utilization_rate",
     "get_error_code_from_exception_info",
     "get_event_avail_num",
     "get_event_id",

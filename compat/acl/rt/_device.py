@@ -13,6 +13,7 @@ from acl.rt._wait import seconds, wait_all
 __all__ = (
     "get_device",
     "get_device_count",
+    "get_device_utilization_rate",
     "get_primary_ctx_state",
     "get_run_mode",
     "query_device_status",
@@ -24,6 +25,7 @@ __all__ = (
 )
 
 _HOST = 1  # ACL_HOST: programs copy, and load no binaries for the board
+_UNKNOWN = -1
 _NORMAL = 0  # ACL_RT_DEVICE_STATUS_NORMAL
 
 
@@ -80,6 +82,25 @@ def query_device_status(device_id: int) -> tuple[int, int]:
     """Return (0, 0), which means normal; (0, 107001) if there is no such device."""
     _known(device_id)
     return _NORMAL, 0
+
+
+@with_code({})
+def get_device_utilization_rate(device_id: int) -> tuple[dict[str, int], int]:
+    """Return ({"cube_utilization", "vector_utilization", "aicpu_utilization", "memory_utilization", ...}, 0).
+
+    Memory is in percent of a device that is in use, else 0; the software device's cores are the host's, which it does
+    not count: -1.
+
+    Returns:
+        ({}, 107001) if there is no such device.
+    """
+    device = _devices.devices.get(_known(device_id))
+    memory = 0
+    if device is not None:
+        info = device.device.memory()
+        memory = 100 * info.used // info.total
+    unknown = dict.fromkeys(("cube_utilization", "vector_utilization", "aicpu_utilization"), _UNKNOWN)
+    return {**unknown, "memory_utilization": memory, "utilization_extend": _UNKNOWN}, 0
 
 
 @with_code(0, 0)

@@ -141,6 +141,11 @@ def test_facts_about_devices(device: int) -> None:
     """Number, status and default context of devices."""
     assert acl.rt.get_device_count() == (2, 0)
     assert acl.rt.query_device_status(1) == (0, 0)
+    good(acl.rt.malloc(acl.rt.get_mem_info(1)[1] // 4, 0))
+    rates = good(acl.rt.get_device_utilization_rate(0))
+    assert (rates["memory_utilization"], rates["cube_utilization"]) == (25, -1)
+    assert good(acl.rt.get_device_utilization_rate(1))["memory_utilization"] == 0
+    assert acl.rt.get_device_utilization_rate(2) == ({}, 107001)
     assert acl.rt.get_primary_ctx_state(0) == (0, 1, 0)
     assert acl.rt.get_primary_ctx_state(1) == (0, 0, 0)
 

@@ -41,18 +41,22 @@ def kernel(*op_types: str) -> Callable[[Preparation], Preparation]:
     """Register a preparation for operator types.
 
     Raises:
-        ValueError: one of them has a kernel of another module already.
+        ValueError: one of them has another kernel already.
     """
 
     def register(preparation: Preparation) -> Preparation:
         for op_type in op_types:
             # An import that was interrupted is done again, and registers its kernels again.
-            if op_type in PREPARATIONS and PREPARATIONS[op_type].__module__ != preparation.__module__:
+            if op_type in PREPARATIONS and not _same_source(PREPARATIONS[op_type], preparation):
                 raise ValueError(f"operator {op_type} has two kernels")
             PREPARATIONS[op_type] = preparation
         return preparation
 
     return register
+
+
+def _same_source(preparation: Preparation, other: Preparation) -> bool:
+    return (preparation.__module__, preparation.__qualname__) == (other.__module__, other.__qualname__)
 
 
 def prepared(request: KernelRequest, body: Body, operations: int = 0) -> Kernel:
