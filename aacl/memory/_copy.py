@@ -11,6 +11,8 @@ from aacl.memory._space import Lease, space_of
 
 __all__ = ("allocation_at", "check_span", "copy", "fill", "is_device_address", "read_bytes")
 
+_PIECE = 1 << 20
+
 
 def is_device_address(address: int) -> bool:
     """Whether an address lies in the memory of an open device."""
@@ -74,7 +76,9 @@ def _copy_on_host(target: int, source: int, nbytes: int) -> None:
         _host.write(target, source, nbytes)
     elif _host.is_known(target, nbytes):
         _host.read(target, source, nbytes)
-    else:  # neither end is known to be good: through memory of our own
+    else:  # neither end is known to be good: through memory of our own, which an absurd size must not ask for
+        _host.check_mapped(source, nbytes, "read")
+        _host.check_mapped(target, nbytes, "write")
         staged = ctypes.create_string_buffer(nbytes)
         _host.read(ctypes.addressof(staged), source, nbytes)
         _host.write(target, ctypes.addressof(staged), nbytes)
@@ -97,9 +101,15 @@ def fill(address: int, value: int, nbytes: int) -> None:
     elif _host.is_known(address, nbytes):
         ctypes.memset(address, value & 0xFF, nbytes)
     else:
-        pattern = ctypes.create_string_buffer(nbytes)
-        ctypes.memset(pattern, value & 0xFF, nbytes)
-        _host.write(address, ctypes.addressof(pattern), nbytes)
+        _fill_host(address, value & 0xFF, nbytes)
+
+
+def _fill_host(address: int, value: int, nbytes: int) -> None:
+    """Fill host memory that is not known to be good, a piece at a time."""
+    _host.check_mapped(address, nbytes, "write")
+    piece = ctypes.create_string_buffer(bytes([value]) * min(nbytes, _PIECE))
+    for done in range(0, nbytes, _PIECE):
+        _host.write(address + done, ctypes.addressof(piece), min(nbytes - done, _PIECE))
 
 
 def read_bytes(address: int, nbytes: int) -> bytes:
@@ -114,6 +124,8 @@ def read_bytes(address: int, nbytes: int) -> bytes:
     if space is not None:
         space.check(address, nbytes, "read")
         return ctypes.string_at(address, nbytes)
+    if nbytes:
+        _host.check_mapped(address, nbytes, "read")
     result = bytearray(nbytes)
     if nbytes:
         _host.read(ctypes.addressof((ctypes.c_char * nbytes).from_buffer(result)), address, nbytes)

@@ -133,6 +133,7 @@ def _checked_copy(function: ctypes._NamedFuncPointer | None, act: str, known: in
     """Copy ``nbytes`` between a good span and an unknown one, the kernel watching."""
     if not 0 <= unknown <= unknown + nbytes < _ADDRESS_END:
         raise _unmapped(act, unknown, nbytes, 0)
+    _check_trusted(unknown, nbytes, act)
     spans, done = _spans, 0
     while done < nbytes and function is not None:
         spans.local.base, spans.remote.base = known + done, unknown + done
@@ -154,10 +155,20 @@ def check_mapped(address: int, nbytes: int, act: str = "use") -> None:
     first = address // mmap.PAGESIZE * mmap.PAGESIZE
     if is_known(address, nbytes):
         return
+    _check_trusted(address, nbytes, act)
     if not mmap.PAGESIZE <= address <= address + nbytes < _ADDRESS_END or _msync(
         first, address + nbytes - first, _MS_ASYNC
     ):
         raise _unmapped(act, address, nbytes, 0)
+
+
+def _check_trusted(address: int, nbytes: int, act: str) -> None:
+    """Refuse what begins in a pinned buffer and reaches beyond it: the pages there may be anybody's."""
+    length = _trusted.get(address)
+    if length is not None and nbytes > length:
+        raise InvalidMemoryRange(
+            f"cannot {act} {nbytes} bytes at {address:#x}: the host buffer there has {length} bytes"
+        )
 
 
 def _copy_if_mapped(act: str, known: int, unknown: int, nbytes: int) -> None:

@@ -123,17 +123,18 @@ class Meter:
         state: the state that inline commands are completed with.
     """
 
-    __slots__ = ("_budget", "spent", "state")
+    __slots__ = ("_budget", "_is_fair", "spent", "state")
 
-    def __init__(self) -> None:
+    def __init__(self, is_fair: bool) -> None:
+        self._is_fair = is_fair
         self._budget: LoopBudget | None = None
         self.spent = 0
         self.state = DONE
 
     def budget(self) -> LoopBudget | None:
-        """Return the budget of the loop that runs on this thread, if one does."""
+        """Return the budget of the loop that runs on this thread, if one does that is owed turns."""
         loop = running_loop()
-        if loop is None:
+        if loop is None or not self._is_fair:
             return None
         budget = self._budget
         if budget is None or budget.loop() is not loop:

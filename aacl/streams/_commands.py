@@ -69,6 +69,7 @@ class HostCall:
                 queue.resume(token)
             else:
                 queue.detached.discard(completion)
+            completion._wake()
 
 
 class EventWait:
@@ -123,6 +124,7 @@ class EventWait:
         token = self._token
         del self._token
         queue.resume(token)
+        self.completion._wake()
 
 
 class Barrier:
@@ -147,6 +149,7 @@ class Barrier:
                 with suppress(IndexError):
                     last.pop()
                     self.completion._succeed(None)
+                    self.completion._wake()
 
         for call in pending:
             call._add_waiter(over)
@@ -165,6 +168,7 @@ class Seal(Barrier):
         queue.refuse_late()
         if super().__call__(token) is not DETACHED:
             self.completion._succeed(None)
+            self.completion._wake()
         return PARKED
 
 

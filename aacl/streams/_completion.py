@@ -269,21 +269,25 @@ class Completion(Generic[T]):
             return False
         return True
 
+    # Ending a command takes two steps, so that its holder can let go of the claim between them: who
+    # is woken finds the stream idle. Only the thread that took a command out of the queue ends it.
+
     def _succeed(self, value: Any) -> None:
-        """End the command well. Only the thread that took it out of the queue ends it."""
+        """End the command well; `_wake` is to follow."""
         self._value = value
         self._state = DONE
-        if self._waiters:
-            self._deliver(self._waiters)
 
     def _fail(self, error: BaseException) -> None:
-        """End the command badly; its outputs have no contents."""
+        """End the command badly, its outputs having no contents; `_wake` is to follow."""
         self._error = error
         for tensor in tensors_in(self._value):
             tensor.fail(error)
             if tensor._producer is self:
                 tensor._producer = None
         self._state = FAILED
+
+    def _wake(self) -> None:
+        """Wake whoever waits for the end."""
         if self._waiters:
             self._deliver(self._waiters)
 

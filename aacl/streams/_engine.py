@@ -50,12 +50,12 @@ class StreamEngine(AsyncResource):
     kind = "stream"
     _current = _current.streams
 
-    def __init__(self, owner: StreamOwner | None, limit: int | None, stop_at_failure: bool) -> None:
+    def __init__(self, owner: StreamOwner | None, limit: int | None, stop_at_failure: bool, fair: bool) -> None:
         super().__init__()
         self._owner_wanted = owner
         self._memory: DeviceMemory = _NOT_OPEN
         self._queue = CommandQueue(self, stops_at_failure=stop_at_failure)
-        self._commands, self._meter = self._queue.commands, Meter()
+        self._commands, self._meter = self._queue.commands, Meter(fair)
         # On a stream that stops at failures nothing runs inline: its failures are the queue's to handle.
         self._claim: Claim = deque() if stop_at_failure else self._queue.claim
         self._room = None if limit is None else Room(self._commands, limit)

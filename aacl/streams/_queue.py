@@ -156,6 +156,7 @@ class CommandQueue:
             except IndexError:
                 return
             command._fail(ClosedResource(f"{_named(command)} came too late: {self._stream._describe()} is closed"))
+            command._wake()
 
     def recover(self) -> None:
         """Take commands again after a failure that halted the stream."""
@@ -192,6 +193,7 @@ class CommandQueue:
         try:
             while work:
                 work[0]._fail(Aborted(f"{_named(work[0])} was dropped by {cause} before it started"))
+                work[0]._wake()
                 work.popleft()
         finally:
             # After an interrupt some are left: they stand in the queue again, before what waits for them.
@@ -203,7 +205,10 @@ class CommandQueue:
         return dropped
 
     def fail(self, command: Completion[Any], error: BaseException) -> None:
-        """End a command with an error of its own; it surfaces at the next synchronise if nobody receives it."""
+        """End a command with an error of its own, which surfaces at the next synchronise if nobody receives it.
+
+        `Completion._wake` is to follow.
+        """
         command._note(error)
         if self.stops_at_failure and self.halted is None:
             self.halted = error
@@ -236,8 +241,11 @@ class CommandQueue:
             if command._value is BARRIER:
                 if self._run_other(command, token):
                     return True
+                if command.done():
+                    command._wake()
             else:
                 command._fail(Aborted(f"{_named(command)} was dropped by the failure before it ({self.halted})"))
+                command._wake()
         return False
 
     def _find_token(self) -> None:
@@ -281,13 +289,29 @@ class CommandQueue:
                     self._run_measured(command, work)
                     now = perf_counter_ns()
                     if now - began > _SLICE and commands and self.halted is None:
+                        command._wake()
                         self._start(partial(self._drain, [token]))
                         return
                     if now - breathed > TURN and commands:
                         sleep(_BREATH)
                         breathed = perf_counter_ns()
             if self.halted is not None and not self._unhalt(token):
+                command._wake()
                 return
+            if command._waiters and command.done():
+                if not commands:
+                    # Who waits is woken with the claim free, or would find the stream busy and queue
+                    # what comes next, to wait for a worker again, and so on for ever.
+                    self.claim.append(token)
+                    command._wake()
+                    if not commands:
+                        return
+                    try:
+                        token = self.claim.pop()
+                    except IndexError:
+                        return
+                else:
+                    command._wake()
 
     def _run_measured(self, command: Completion[Any], work: Work[Any]) -> None:
         began = perf_counter_ns()
@@ -315,8 +339,6 @@ class CommandQueue:
             for tensor in tensors_in(result):
                 tensor.filled()
         command._state = DONE
-        if command._waiters:
-            command._deliver(command._waiters)
 
     def _run_other(self, command: Completion[Any], token: Token) -> bool:
         """Run a host call, a mark, a wait or a barrier; True when it kept the token."""

@@ -55,7 +55,12 @@ class Stream(StreamEngine):
     __slots__ = ()
 
     def __init__(
-        self, owner: StreamOwner | None = None, *, limit: int | None = None, stop_at_failure: bool = False
+        self,
+        owner: StreamOwner | None = None,
+        *,
+        limit: int | None = None,
+        stop_at_failure: bool = False,
+        fair: bool = True,
     ) -> None:
         """Prepare a stream; entering or opening it makes it real.
 
@@ -63,13 +68,15 @@ class Stream(StreamEngine):
             owner: the context, or the device whose default context, it belongs to; by default the current one.
             limit: how many commands may be queued; more raise `WouldBlock`.
             stop_at_failure: after a failed command drop what is queued and take nothing until `recover`.
+            fair: give an event loop its turns between short commands that run on its thread. A program
+                that blocks the loop's thread anyway, in a notebook say, has none to give.
 
         Raises:
             InvalidArgument: a limit below 1.
         """
         if limit is not None and limit < 1:
             raise InvalidArgument(f"a stream's limit is at least 1 command; {limit} was given")
-        super().__init__(owner, limit, stop_at_failure)
+        super().__init__(owner, limit, stop_at_failure, fair)
 
     def call(self, function: Callable[..., T], *arguments: object, on: Executor | None = None,
              block: bool = True) -> Completion[T]:  # fmt: skip

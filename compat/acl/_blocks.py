@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 __all__ = (
     "allocate",
     "allocate_host",
+    "check_host",
     "device_buffer",
     "free",
     "free_host",
+    "host_blocks",
     "host_buffer",
     "other_memory",
     "tensor_at",
@@ -66,7 +68,7 @@ def _nothing_there(address: int) -> InvalidArgument:
     start = aacl.memory.allocation_at(address)
     if start is not None and start != address:
         return InvalidArgument(f"{address:#x} lies inside the allocation at {start:#x}; free that address")
-    if address in _host:
+    if address in host_blocks:
         return InvalidArgument(f"{address:#x} is host memory of acl.rt.malloc_host; free it with acl.rt.free_host")
     return InvalidArgument(f"no allocation starts at {address:#x}; it was freed before, or the pointer is wrong")
 
@@ -74,15 +76,16 @@ def _nothing_there(address: int) -> InvalidArgument:
 _nothing = aacl.HostBuffer(1)
 """Where tensors without elements lie, whatever address they were given."""
 _host_lock = threading.Lock()
-_host: dict[int, aacl.HostBuffer] = {}
-_host_starts: list[int] = []  # the keys of _host, sorted
+host_blocks: dict[int, aacl.HostBuffer] = {}
+"""Memory of ``malloc_host``, by first address."""
+_host_starts: list[int] = []  # the keys of host_blocks, sorted
 
 
 def allocate_host(nbytes: int) -> int:
     """Allocate host memory and return its address."""
     buffer = aacl.HostBuffer(nbytes)
     with _host_lock:
-        _host[buffer.address] = buffer
+        host_blocks[buffer.address] = buffer
         insort(_host_starts, buffer.address)
     return buffer.address
 
@@ -94,7 +97,7 @@ def free_host(address: int) -> None:
         InvalidArgument: `allocate_host` gave no such address, or it was freed before.
     """
     with _host_lock:
-        buffer = _host.pop(address, None)
+        buffer = host_blocks.pop(address, None)
         if buffer is not None:
             del _host_starts[bisect_right(_host_starts, address) - 1]
     if buffer is None:
@@ -108,8 +111,20 @@ def host_buffer(address: int, nbytes: int) -> aacl.HostBuffer | None:
     """Return the host allocation that a span lies in, or None."""
     with _host_lock:
         place = bisect_right(_host_starts, address) - 1
-        buffer = _host.get(_host_starts[place]) if place >= 0 else None
+        buffer = host_blocks.get(_host_starts[place]) if place >= 0 else None
     return buffer if buffer is not None and address + nbytes <= buffer.address + buffer.nbytes else None
+
+
+def check_host(address: int, nbytes: int) -> None:
+    """Raise `InvalidMemoryRange` for a span that begins in host memory of ours and ends outside.
+
+    What lies behind it may be mapped and in use, so nothing else would notice.
+    """
+    with _host_lock:
+        place = bisect_right(_host_starts, address) - 1
+        buffer = host_blocks.get(_host_starts[place]) if place >= 0 else None
+    if buffer is not None and address < buffer.address + buffer.nbytes < address + nbytes:
+        raise InvalidMemoryRange(f"{nbytes} bytes at {address:#x} reach beyond {buffer!r}")
 
 
 def device_buffer(address: int) -> aacl.Buffer | None:
@@ -169,19 +184,19 @@ def _nbytes() -> int:
 
 
 def _host_nbytes() -> int:
-    return sum(buffer.nbytes for buffer in [*_host.values()])
+    return sum(buffer.nbytes for buffer in [*host_blocks.values()])
 
 
 def _release_host() -> None:
     with _host_lock:
-        for buffer in _host.values():
+        for buffer in host_blocks.values():
             buffer.free()
-        _host.clear()
+        host_blocks.clear()
         _host_starts.clear()
 
 
 count_also("device block", _count)
 count_also("device block bytes", _nbytes)
-count_also("host block", _host.__len__)
+count_also("host block", host_blocks.__len__)
 count_also("host block bytes", _host_nbytes)
 at_finalize(_release_host)

@@ -32,7 +32,7 @@ class Stream:
 
     def __init__(self, context: Context) -> None:
         self.context, self.reporter = context, 0
-        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context))
+        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context, fair=False))
         self.handle = streams.add(self)
 
 

@@ -33,7 +33,7 @@ class Loaded:
 
     def __init__(self, model: aacl.Model, context: Context, runs: Runs) -> None:
         self.model, self.context, self.runs = model, context, runs
-        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context))
+        self.stream = aacl.blocking.open_resource(aacl.Stream(context.context, fair=False))
 
 
 models: Handles[Loaded] = Handles("model", MODEL_ID_INVALID, null=MODEL_ID_INVALID, numbers=count(1))

@@ -17,6 +17,8 @@ from acl.op._operands import contents
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from acl.op._operands import Descs, Spans
+
 __all__ = ("infer_shape",)
 
 _SHAPE_MOST = 1024  # elements of an input that a shape may follow from
@@ -52,12 +54,7 @@ def infer_shape(
     if not isinstance(op_type, str):
         raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
     descs, spans, wanted = descs_at(input_descs), spans_at(inputs), descs_at(output_descs)
-    if len(descs) != len(spans):
-        raise InvalidArgument(
-            f"operator {op_type}: {len(descs)} input descriptions and {len(spans)} buffers were given"
-        )
-    if index(num_outputs) != len(wanted):
-        raise InvalidArgument(f"operator {op_type}: {num_outputs} outputs, and {len(wanted)} descriptions of them")
+    _check_counts(op_type, descs, spans, wanted, index(num_outputs))
     known = [_with_value(op_type, position, *pair) for position, pair in enumerate(zip(descs, spans, strict=True))]
     found = aacl.ops.infer(op_type, known, attributes_at(attr).values)
     if len(found) != len(wanted):
@@ -67,6 +64,15 @@ def infer_shape(
             handle, aacl.TensorDesc.of(new.dtype, new.shape, old.format, ranges=new.ranges, name=old.name)
         )
     return 0
+
+
+def _check_counts(op_type: str, descs: Descs, spans: Spans, wanted: Descs, num_outputs: int) -> None:
+    if len(descs) != len(spans):
+        raise InvalidArgument(
+            f"operator {op_type}: {len(descs)} input descriptions and {len(spans)} buffers were given"
+        )
+    if num_outputs != len(wanted):
+        raise InvalidArgument(f"operator {op_type}: {num_outputs} outputs, and {len(wanted)} descriptions of them")
 
 
 def _with_value(op_type: str, position: int, desc: aacl.TensorDesc, span: tuple[int, int]) -> aacl.TensorDesc | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import aacl
 from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
 from acl import _blocks
+from acl._blocks import check_host, host_blocks
 from acl._devices import current, stream_at
 from acl._status import RT_NOT_SUPPORTED, Refused, code_alone
 from acl._threads import here
@@ -26,8 +27,11 @@ __all__ = ("memcpy", "memcpy_async", "memset", "memset_async")
 _KINDS = range(8)  # aclrtMemcpyKind
 _HOST_TO_HOST, _DEVICE_TO_DEVICE, _DEFAULT = 0, 3, 4
 _ALIGNMENT = 64
+_LARGE = 1 << 16
+"""Bytes from which on looking up whether an address lies inside a ``malloc_host`` block costs nothing beside the copy."""
 
 _copy = aacl.memory.copy
+_host_block = host_blocks.get
 _is_device = aacl.memory.is_device_address
 
 
@@ -53,6 +57,10 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
     context = here.context
     if context is None or context.closed:
         current()
+    to, of = _host_block(dst), _host_block(src)
+    if count >= _LARGE or (to is not None and count > to.nbytes) or (of is not None and count > of.nbytes):
+        check_host(src, count)
+        check_host(dst, count)
     _copy(dst, src, count)
     return 0
 
@@ -99,6 +107,8 @@ def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, strea
         raise UnalignedAddress(
             f"a stream copies device memory from and to multiples of {_ALIGNMENT}: {src:#x} to {dst:#x}"
         )
+    check_host(src, count)
+    check_host(dst, count)
     _submit(target, dst, src, count)
     return 0
 
@@ -147,7 +157,7 @@ def memset(ptr: int, max_count: int, value: int, count: int) -> int:
     _check_count(nbytes, max_count)
     current()
     if nbytes:
-        _check_address(address)
+        _check_address(address, nbytes)
         aacl.memory.fill(address, value, nbytes)
     return 0
 
@@ -160,7 +170,7 @@ def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int) 
     _check_count(nbytes, max_count)
     if not nbytes:
         return 0
-    _check_address(address)
+    _check_address(address, nbytes)
     buffer = _blocks.device_buffer(address)
     if buffer is None:  # checked once more while it is set: the host's may be gone by then
         _blocks.other_memory(address, nbytes)
@@ -175,6 +185,7 @@ def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int) 
     return 0
 
 
-def _check_address(address: int) -> None:
+def _check_address(address: int, nbytes: int) -> None:
     if not address:
         raise InvalidArgument("cannot set memory at address 0")
+    check_host(address, nbytes)

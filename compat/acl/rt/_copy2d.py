@@ -59,6 +59,7 @@ def _check(rows: _Rows, kind: int) -> None:
     if buffer is None or rows.reach(pitch) > buffer.address + buffer.reserved_nbytes - device:
         raise InvalidMemoryRange(f"{rows.height} rows at {device:#x}, {pitch} apart, are not within an allocation")
     aacl.memory.host_memory(host, rows.reach(host_pitch))
+    _blocks.check_host(host, rows.reach(host_pitch))
 
 
 def _copy_rows(rows: _Rows, *_owners: object) -> None:

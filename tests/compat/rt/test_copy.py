@@ -309,3 +309,19 @@ def test_windows_in_a_streams_time(stream: int, gate: MakeGate) -> None:
     expected[1:3, 1:4] = 7
     np.testing.assert_array_equal(get(pointer, expected), expected)
     np.testing.assert_array_equal(window, np.full((2, 3), 7, np.uint8))
+
+
+def test_spans_that_leave_malloc_host_memory(stream: int, target: int) -> None:
+    """A span that begins in a malloc_host block and ends outside is 107000, though what lies behind is mapped too."""
+    host, big = good(acl.rt.malloc_host(256)), good(acl.rt.malloc(1 << 20, 0))
+
+    assert acl.rt.memcpy(host, 1 << 40, big, 257, D2H) == 107000
+    assert acl.rt.memcpy(big, 1 << 20, host, 1 << 17, H2D) == 107000
+    assert acl.rt.memcpy(big, 1 << 20, host + 8, 1 << 17, H2D) == 107000
+    assert acl.rt.memset(host, 1 << 40, 1, 1 << 33) == 107000
+    assert acl.rt.memset(host + 255, 1 << 40, 1, 2) == 107000
+    assert acl.rt.memset_async(host, 1 << 40, 1, 300, stream) == 107000
+    assert acl.rt.memcpy_async(host + 8, 1 << 40, big, 256, D2H, stream) == 107000
+    assert acl.rt.memcpy2d(host, 16, big, 16, 16, 17, D2H) == 107000
+    assert acl.rt.memcpy(host + 8, 248, target, 248, D2H) == 0
+    ok(acl.rt.memcpy2d(host, 16, big, 16, 16, 16, D2H))
