@@ -13,8 +13,9 @@ package costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from aacl._lazy import lazy_names
 
 if TYPE_CHECKING:
     from aacl import blocking as blocking
@@ -157,23 +158,13 @@ _ROOMS = {
     "aacl.models": ("Model",),
 }
 _MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops")
-_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+_HOMES |= {module: f"aacl.{module}" for module in _MODULES}
 
 # Constants first, then classes, then the rest.
-__all__ = tuple(sorted((*_ROOM_OF, *_MODULES), key=lambda name: (not name.isupper(), name[0].islower(), name)))
+__all__ = tuple(sorted(_HOMES, key=lambda name: (not name.isupper(), name[0].islower(), name)))
 
 __version__ = "0.1.0"
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        if name in _MODULES:
-            return import_module(f"aacl.{name}")
-        room = _ROOM_OF.get(name)
-        if room is None:
-            raise AttributeError(f"module 'aacl' has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(room), name)
-        return found
-
-    def __dir__() -> list[str]:
-        return [*__all__, "__version__"]
+    __getattr__, __dir__ = lazy_names(__name__, _HOMES)

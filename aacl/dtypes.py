@@ -9,7 +9,6 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from aacl.errors import InvalidArgument, UnsupportedDataType
@@ -68,6 +67,8 @@ class DataType(enum.IntEnum):
         try:
             return _NUMPY[self]
         except KeyError:
+            if _learn_ml_dtypes():
+                return self.numpy_dtype
             raise UnsupportedDataType(
                 f"data type {self.name} has no NumPy equivalent; use one of {', '.join(known.name for known in _NUMPY)}"
             ) from None
@@ -85,10 +86,9 @@ class DataType(enum.IntEnum):
         """
         if isinstance(dtype, DataType):
             return dtype
-        try:
-            found = np.dtype(dtype if dtype is not None else "none")  # NumPy reads None as float64
-        except TypeError:
-            raise InvalidArgument(f"{dtype!r} is not a data type; pass a DataType or a NumPy dtype") from None
+        found = _as_numpy(dtype)
+        if found not in _FROM_NUMPY:
+            _learn_ml_dtypes()
         try:
             return _FROM_NUMPY[found]
         except KeyError:
@@ -138,21 +138,47 @@ _NUMPY: dict[DataType, np.dtype[Any]] = {
     DataType.BOOL: np.dtype(np.bool_),
     DataType.COMPLEX64: np.dtype(np.complex64),
     DataType.COMPLEX128: np.dtype(np.complex128),
-    DataType.BF16: np.dtype(ml_dtypes.bfloat16),
-    DataType.INT4: np.dtype(ml_dtypes.int4),
-    DataType.FLOAT8_E5M2: np.dtype(ml_dtypes.float8_e5m2),
-    DataType.FLOAT8_E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
-    DataType.FLOAT8_E8M0: np.dtype(ml_dtypes.float8_e8m0fnu),
-    DataType.FLOAT6_E3M2: np.dtype(ml_dtypes.float6_e3m2fn),
-    DataType.FLOAT6_E2M3: np.dtype(ml_dtypes.float6_e2m3fn),
-    DataType.FLOAT4_E2M1: np.dtype(ml_dtypes.float4_e2m1fn),
 }
 _FROM_NUMPY = {dtype: data_type for data_type, dtype in _NUMPY.items()}
 
-# Packed types: several elements share a byte on the card. aclDataTypeSize gives them one whole
-# byte, and so do NumPy's stand-ins; `bits` tells the packed size.
-_BITS = {"UNDEFINED": 0, "STRING": 0, "INT4": 4, "UINT1": 1, "FLOAT6_E3M2": 6, "FLOAT6_E2M3": 6,
-         "FLOAT4_E2M1": 4, "FLOAT4_E1M2": 4, "COMPLEX32": 32, "HIFLOAT8": 8}  # fmt: skip
+# Types that NumPy learns from ml_dtypes, which is imported when one of them is met.
+_ML_DTYPES = {
+    DataType.BF16: "bfloat16",
+    DataType.INT4: "int4",
+    DataType.FLOAT8_E5M2: "float8_e5m2",
+    DataType.FLOAT8_E4M3FN: "float8_e4m3fn",
+    DataType.FLOAT8_E8M0: "float8_e8m0fnu",
+    DataType.FLOAT6_E3M2: "float6_e3m2fn",
+    DataType.FLOAT6_E2M3: "float6_e2m3fn",
+    DataType.FLOAT4_E2M1: "float4_e2m1fn",
+}
+
+# Packed types share bytes on the card. aclDataTypeSize gives each element a whole byte, and so do
+# NumPy's stand-ins; `bits` tells the packed size.
+_BITS = {"UNDEFINED": 0, "STRING": 0, "BF16": 16, "INT4": 4, "UINT1": 1, "COMPLEX32": 32, "HIFLOAT8": 8,
+         "FLOAT8_E5M2": 8, "FLOAT8_E4M3FN": 8, "FLOAT8_E8M0": 8, "FLOAT6_E3M2": 6, "FLOAT6_E2M3": 6,
+         "FLOAT4_E2M1": 4, "FLOAT4_E1M2": 4}  # fmt: skip
 for _member in DataType:
-    _member.bits = _BITS.get(_member.name) if _member.name in _BITS else _NUMPY[_member].itemsize * 8  # type: ignore[assignment]
+    _member.bits = _BITS[_member.name] if _member.name in _BITS else _NUMPY[_member].itemsize * 8
     _member.itemsize = -(-_member.bits // 8)
+
+
+def _as_numpy(dtype: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(dtype if dtype is not None else "none")  # NumPy reads None as float64
+    except TypeError:
+        if _learn_ml_dtypes():  # a name such as "bfloat16" is NumPy's from then on
+            return _as_numpy(dtype)
+        raise InvalidArgument(f"{dtype!r} is not a data type; pass a DataType or a NumPy dtype") from None
+
+
+def _learn_ml_dtypes() -> bool:
+    """Add the types of ml_dtypes to the tables; False if they are there already."""
+    if DataType.BF16 in _NUMPY:
+        return False
+    import ml_dtypes
+
+    known = {data_type: np.dtype(getattr(ml_dtypes, name)) for data_type, name in _ML_DTYPES.items()}
+    _FROM_NUMPY.update({dtype: data_type for data_type, dtype in known.items()})
+    _NUMPY.update(known)
+    return True

@@ -110,7 +110,14 @@ def _is_ours(file: str) -> bool:
 
 
 def _report() -> None:
-    print(f"aacl run: {_left_open(aacl.open_resources())}", file=sys.stderr)
+    print(f"aacl run: {_left_open(_open_counts())}", file=sys.stderr)
+
+
+def _open_counts() -> Mapping[str, int]:
+    """Count what is open as the program sees it: handles if it called `acl`, whose own resources carry them."""
+    handles = sys.modules.get("acl._handles")
+    counts: Mapping[str, int] = handles.open_handles() if handles is not None else aacl.open_resources()
+    return counts
 
 
 def _left_open(counts: Mapping[str, int]) -> str:

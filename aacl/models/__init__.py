@@ -9,9 +9,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from aacl._lazy import lazy_names
 from aacl.models._model import Model as Model
 from aacl.models._model import ModelStatistics as ModelStatistics
 from aacl.models._run import ModelRun as ModelRun
@@ -36,25 +36,16 @@ __all__ = (
     "read_package",
 )
 
-# These need attrs, whose import would weigh on every `import aacl`; they are imported at their first use.
-_LATER = {
-    "ModelPackage": "_package",
-    "ModelSignature": "_signature",
-    "OperatorModel": "_operator",
-    "OperatorPackage": "_package",
-    "TensorSpec": "_signature",
-    "read_package": "_package",
-}
-
-
-def __getattr__(name: str) -> Any:
-    try:
-        module = _LATER[name]
-    except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
-    value = globals()[name] = getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:
+    # These need attrs, whose import would weigh on every model.
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "ModelPackage": "aacl.models._package",
+            "ModelSignature": "aacl.models._signature",
+            "OperatorModel": "aacl.models._operator",
+            "OperatorPackage": "aacl.models._package",
+            "TensorSpec": "aacl.models._signature",
+            "read_package": "aacl.models._package",
+        },
+    )

@@ -8,10 +8,9 @@ reference. Arguments go by position. A wrong number or type of arguments raises
 
 from __future__ import annotations
 
-from acl import himpi as himpi
-from acl import mdl as mdl
-from acl import media as media
-from acl import op as op
+import importlib
+from typing import TYPE_CHECKING
+
 from acl import rt as rt
 from acl import util as util
 from acl._data_buffers import create_data_buffer as create_data_buffer
@@ -52,6 +51,12 @@ from acl._tensor_descs import set_tensor_shape as set_tensor_shape
 from acl._tensor_descs import set_tensor_shape_range as set_tensor_shape_range
 from acl._tensor_descs import set_tensor_storage_format as set_tensor_storage_format
 from acl._tensor_descs import set_tensor_storage_shape as set_tensor_storage_shape
+
+if TYPE_CHECKING:
+    from acl import himpi as himpi
+    from acl import mdl as mdl
+    from acl import media as media
+    from acl import op as op
 
 __all__ = (
     "app_log",
@@ -99,6 +104,15 @@ __all__ = (
     "update_data_buffer",
     "util",
 )
+
+_LATER = frozenset({"himpi", "mdl", "media", "op"})  # true modules, imported when a program first names them
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name in _LATER:
+            return importlib.import_module(f"acl.{name}")
+        raise AttributeError(f"module 'acl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,7 +44,8 @@ def read_config(path: str) -> Config:
     if not path:
         return Config()
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except (OSError, ValueError) as error:
         raise InvalidFile(f"cannot read the configuration {path!r}: {error}; give the path of a JSON file") from None
     return _parse(text, path)
@@ -57,6 +56,8 @@ def _parse(text: str, path: str) -> Config:
     if deepest > _DEEPEST:
         raise InvalidJson(f"{path!r} nests {deepest} levels deep; {_DEEPEST} are allowed")
     try:
+        import json  # few programs bring a configuration
+
         document = json.loads(text)
     except ValueError as error:
         raise InvalidJson(f"{path!r} is not JSON: {error}") from None
