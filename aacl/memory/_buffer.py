@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from aacl.dtypes import DataType
-from aacl.errors import ClosedResource, InvalidArgument
+from aacl.errors import ClosedResource, InvalidArgument, OutOfMemory
 from aacl.memory import _host
 from aacl.memory._number import size, whole
 from aacl.memory._rules import HOST, MALLOC, AllocationRule
@@ -212,12 +212,15 @@ class HostBuffer:
 
         Raises:
             InvalidArgument: ``nbytes`` is not positive.
-            MemoryError: the host has no such memory.
+            OutOfMemory: the host has no such memory.
         """
         nbytes = size(nbytes)
         if not nbytes:
             raise InvalidArgument(f"cannot allocate {nbytes} bytes of host memory; ask for at least 1")
-        raw = np.empty(HOST.reserved(nbytes) + HOST.alignment, np.uint8)
+        try:
+            raw = np.empty(HOST.reserved(nbytes) + HOST.alignment, np.uint8)
+        except (MemoryError, ValueError, OverflowError):
+            raise OutOfMemory(f"the host cannot give {nbytes} bytes; ask for less") from None
         skip = -raw.ctypes.data % HOST.alignment
         self.array = raw[skip : skip + nbytes]
         self.address, self.nbytes = raw.ctypes.data + skip, nbytes

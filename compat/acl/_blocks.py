@@ -79,6 +79,8 @@ _host_lock = threading.Lock()
 host_blocks: dict[int, aacl.HostBuffer] = {}
 """Memory of ``malloc_host``, by first address."""
 _host_starts: list[int] = []  # the keys of host_blocks, sorted
+host_range = [0, 0]
+"""Where `host_blocks` have ever lain: what is outside needs no look-up."""
 
 
 def allocate_host(nbytes: int) -> int:
@@ -87,6 +89,7 @@ def allocate_host(nbytes: int) -> int:
     with _host_lock:
         host_blocks[buffer.address] = buffer
         insort(_host_starts, buffer.address)
+        host_range[:] = [_host_starts[0], max(host_range[1], buffer.address + nbytes)]
     return buffer.address
 
 

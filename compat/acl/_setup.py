@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from operator import index
 
 import numpy as np
@@ -140,11 +141,13 @@ def app_log(log_level: int, message: str) -> None:
 @plain(0.0)
 def float16_to_float(value: int) -> float:
     """Return the value of 16 bits that are a half-precision number."""
-    return float(np.uint16(index(value)).view(np.float16))
+    return float(np.uint16(index(value) & 0xFFFF).view(np.float16))
 
 
 @plain(0)
 def float_to_float16(value: float) -> int:
     """Return the 16 bits of a number in half precision, rounded to nearest even; infinity beyond 65504."""
+    if not isinstance(value, (numbers.Real, np.generic)):
+        raise TypeError(f"argument 1 must be float, not {type(value).__name__}")
     with np.errstate(over="ignore"):
         return int(np.float16(np.float32(value)).view(np.uint16))

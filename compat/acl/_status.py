@@ -8,6 +8,7 @@ everything that goes wrong at run time as a code. On success that costs one call
 from __future__ import annotations
 
 import functools
+from copy import copy
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from aacl.errors import AclError, StreamError
@@ -79,6 +80,8 @@ def code_of(error: BaseException) -> int:
         return code_of(error.__cause__)
     if isinstance(error, (AclError, Refused)):
         return error.code
+    if isinstance(error, OverflowError):  # a number beyond what the C interface could take
+        return INVALID_PARAM
     return BAD_ALLOC if isinstance(error, MemoryError) else FAILURE
 
 
@@ -125,7 +128,7 @@ def _bound(function: Callable[..., R], failed: Callable[[int], R]) -> Callable[.
             raise TypeError(_wrong_number(least, most, len(arguments)))
         try:
             return function(*arguments)
-        except (AclError, Refused, MemoryError) as error:
+        except (AclError, Refused, MemoryError, OverflowError) as error:
             return failed(fail(name, error))
 
     def call_without(*_ignored: Any) -> R:
@@ -153,7 +156,7 @@ def plain(failed: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 def with_code(*nothing: Any) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a call that returns ``(*values, 0)``, and ``(*nothing, code)`` when it fails."""
-    return entry(lambda code: (*nothing, code))  # type: ignore[return-value]
+    return entry(lambda code: (*map(copy, nothing), code))  # type: ignore[return-value] # programs may write to it
 
 
 def code_alone(function: Callable[P, int]) -> Callable[P, int]:

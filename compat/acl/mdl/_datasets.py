@@ -125,7 +125,7 @@ def get_dataset_tensor_desc(dataset: int, index: int) -> int:
     desc = target.descs.get(place)
     if desc is None:
         return 0
-    if place not in target.desc_handles:
+    if target.desc_handles.get(place) not in tensor_descs.objects:  # none yet, or the program destroyed it
         target.desc_handles[place] = tensor_descs.add(desc)
     return target.desc_handles[place]
 
@@ -134,7 +134,7 @@ def put_desc(dataset: Dataset, place: int, desc: aacl.TensorDesc) -> None:
     """Let a dataset hold a description, also under the handle that was given out for the one before."""
     dataset.descs[place] = desc
     handle = dataset.desc_handles.get(place)
-    if handle is not None:
+    if handle in tensor_descs.objects:
         tensor_descs.objects[handle] = desc
 
 

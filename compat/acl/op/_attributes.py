@@ -67,10 +67,8 @@ def attributes_at(handle: int) -> Attributes:
     Raises:
         Refused: it is no handle of attributes.
     """
-    if not handle:
-        index(handle)
-        return NO_ATTRIBUTES
-    return _attributes.get(handle)
+    number = index(handle)
+    return _attributes.get(number) if number else NO_ATTRIBUTES
 
 
 @plain(0)

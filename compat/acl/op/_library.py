@@ -37,7 +37,7 @@ def set_model_dir(model_dir: str) -> int:
     if not isinstance(model_dir, str):
         raise TypeError(f"argument 1 must be str, not {type(model_dir).__name__}")
     require_init()
-    if not Path(model_dir).is_dir():
+    if not os.path.isdir(model_dir):
         raise InvalidFile(f"{model_dir!r} is no folder; give the one that atc --singleop wrote to")
     _add([model for path in _files(model_dir) for model in _read(path)])
     _places.append(f"folder {model_dir}")

@@ -20,6 +20,7 @@ from acl._status import (
 from acl._streams import streams
 from acl._threads import report_queue
 from acl.rt._exception import watch
+from acl.rt._wait import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +149,7 @@ def process_report(timeout: int) -> int:
     if timeout != -1 and timeout < 1:
         raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 1 millisecond, not {timeout}")
     queue = report_queue(threading.get_ident())
-    if queue.process(timeout / 1000 if timeout > 0 else None):
+    if queue.process(seconds(timeout)):
         return 0
     if not queue.streams:
         raise Refused(THREAD_SUBSCRIBE, "no stream is bound to this thread; call subscribe_report with its identifier")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import aacl
 from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
 from acl import _blocks
-from acl._blocks import check_host, host_blocks
+from acl._blocks import check_host, host_blocks, host_range
 from acl._devices import current, stream_at
 from acl._status import RT_NOT_SUPPORTED, Refused, code_alone
 from acl._threads import here
@@ -27,8 +27,6 @@ __all__ = ("memcpy", "memcpy_async", "memset", "memset_async")
 _KINDS = range(8)  # aclrtMemcpyKind
 _HOST_TO_HOST, _DEVICE_TO_DEVICE, _DEFAULT = 0, 3, 4
 _ALIGNMENT = 64
-_LARGE = 1 << 16
-"""Bytes from which on looking up whether an address lies inside a ``malloc_host`` block costs nothing beside the copy."""
 
 _copy = aacl.memory.copy
 _host_block = host_blocks.get
@@ -58,7 +56,10 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
     if context is None or context.closed:
         current()
     to, of = _host_block(dst), _host_block(src)
-    if count >= _LARGE or (to is not None and count > to.nbytes) or (of is not None and count > of.nbytes):
+    low, high = host_range
+    if (count > to.nbytes if to is not None else low <= dst < high) or (
+        count > of.nbytes if of is not None else low <= src < high
+    ):
         check_host(src, count)
         check_host(dst, count)
     _copy(dst, src, count)

@@ -8,6 +8,7 @@ import aacl
 from aacl.errors import InvalidArgument, UnalignedAddress
 from acl import _blocks
 from acl._devices import current
+from acl._state import at_finalize
 from acl._status import API_NOT_SUPPORTED, INVALID_PARAM, Refused, code_alone, with_code
 from acl._threads import here
 
@@ -29,6 +30,7 @@ _MALLOC, _ALIGN32, _CACHED = aacl.memory.MALLOC, aacl.memory.ALIGN32, aacl.memor
 _ATTRIBUTES = range(18)  # aclrtMemAttr
 _PAGE = 4096
 _registered: dict[int, int] = {}
+at_finalize(_registered.clear)
 
 
 @with_code(0)

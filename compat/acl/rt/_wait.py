@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ("seconds", "wait", "wait_all")
 
+_LONGEST = int(threading.TIMEOUT_MAX) * 1000  # milliseconds that a thread can wait
+
 
 def seconds(milliseconds: int) -> float | None:
     """Return a timeout in seconds, None for -1.
@@ -26,7 +29,7 @@ def seconds(milliseconds: int) -> float | None:
     milliseconds = index(milliseconds)
     if milliseconds < -1:
         raise Refused(PARAM_INVALID, f"a timeout is -1 (for ever) or at least 0 milliseconds, not {milliseconds}")
-    return None if milliseconds == -1 else milliseconds / 1000
+    return None if milliseconds == -1 else min(milliseconds, _LONGEST) / 1000
 
 
 def wait(stream: Stream, timeout: float | None = None) -> None:

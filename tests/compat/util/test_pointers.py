@@ -202,10 +202,11 @@ def test_odd_arrays_in_a_process_of_their_own() -> None:
     """C067: 0-d, empty, big-endian, structured, object and read-only arrays give an address, never a crash."""
     out = run_program(
         """
-        import acl, numpy as np
+        import acl, tempfile, numpy as np
         arrays = [np.array(1), np.zeros((3, 0)), np.arange(3, dtype=">i4"), np.zeros(2, [("a", "i4"), ("b", "f8")]),
                   np.array([None, "x"], object), np.frombuffer(b"abcd", np.uint8), np.zeros((1 << 20,)),
-                  np.ma.masked_array([1, 2], [0, 1]), np.memmap("data", np.uint8, "w+", shape=(64,))]
+                  np.ma.masked_array([1, 2], [0, 1]),
+                  np.memmap(tempfile.TemporaryFile(), np.uint8, "w+", shape=(64,))]
         print([acl.util.numpy_to_ptr(array) == array.ctypes.data for array in arrays])
         """
     )
