@@ -151,7 +151,7 @@ class _HostSpace:
 
     index = -1
     epoch = object()
-    faulted: ClassVar[dict[int, object]] = {}
+    unsettled: ClassVar[dict[int, object]] = {}
 
     @property
     def backend(self) -> _HostSpace:

@@ -128,13 +128,25 @@ class DeviceMemory:
     Attributes:
         epoch: replaced whenever a buffer is freed or a tensor's contents become invalid,
             so that operations bound before check themselves again.
-        faulted: the tensors that have no contents because the command that should have made them
-            failed, by id; an entry goes with its tensor.
+        unsettled: the tensors that have no contents, by id: a queued command is to make them, or the one
+            that should have made them failed. An entry goes with its tensor.
         plans: what rooms above found out once for this device and keep, by keys of their own.
     """
 
-    __slots__ = ("_bins", "_lock", "_misses", "_planner", "_within", "backend", "base", "epoch",
-                 "faulted", "index", "plans", "total")  # fmt: skip
+    __slots__ = (
+        "_bins",
+        "_lock",
+        "_misses",
+        "_planner",
+        "_within",
+        "backend",
+        "base",
+        "epoch",
+        "index",
+        "plans",
+        "total",
+        "unsettled",
+    )  # fmt: skip
 
     def __init__(self, backend: DeviceBackend, index: int, within: Lease | None = None) -> None:
         """Plan all of a device's memory, or the block that ``within`` leases."""
@@ -145,7 +157,7 @@ class DeviceMemory:
         else:
             self.base, self.total = within.address, within.reserved
         self.epoch = Epoch()
-        self.faulted: dict[int, ReferenceType[Any]] = {}
+        self.unsettled: dict[int, ReferenceType[Any] | None] = {}
         self.plans: dict[Hashable, Any] = {}
         self._planner = ArenaPlanner(self.base, self.total, tight=within is not None)
         self._lock = threading.Lock()
@@ -204,9 +216,9 @@ class DeviceMemory:
         return block
 
     def add_fault(self, tensor: Any) -> None:
-        """Remember that a tensor has no contents."""
-        key, faulted = id(tensor), self.faulted
-        faulted[key] = ref(tensor, lambda _: faulted.pop(key, None))
+        """Remember that a tensor has no contents, and nobody is to make them."""
+        key, unsettled = id(tensor), self.unsettled
+        unsettled[key] = ref(tensor, lambda _: unsettled.pop(key, None))
 
     def info(self) -> MemoryInfo:
         """Return how the memory is used now."""

@@ -72,12 +72,25 @@ def constant(op_type: str, place: Parameter, value: Any, usual: DataType | None)
     try:
         array = np.asarray(value)
         if not isinstance(value, (np.ndarray, np.generic)):
-            array = array.astype(_dtype_for(place, array, usual).numpy_dtype)
+            array = _fitted(array, _dtype_for(place, array, usual))
+        elif not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
         return Constant(array)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgument(
             f"operator {op_type}: input {place.name} is {value!r}; pass a tensor, an array or numbers ({error})"
         ) from None
+
+
+def _fitted(array: Array, wanted: DataType) -> Array:
+    """Return plain numbers in a dtype that holds them: rounding is fine, cutting off is not."""
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"not real numbers that {wanted.name} could hold")
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = array.astype(wanted.numpy_dtype)
+    if cast.dtype.kind in "biu" and not np.array_equal(cast, array):
+        raise ValueError(f"{wanted.name}, the type of that place, does not hold them; pass an array of another type")
+    return cast
 
 
 def _dtype_for(place: Parameter, array: Array, usual: DataType | None) -> DataType:

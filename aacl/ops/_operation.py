@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
@@ -69,11 +69,11 @@ class Operation(Work[Any]):
         """
         self._epoch = None
         self.op_type = op_type
-        self.attributes = _NO_ATTRIBUTES if attributes is None else dict(attributes)
+        self.attributes = _NO_ATTRIBUTES if not attributes else {name: _own(each) for name, each in attributes.items()}
         self.inputs = _operands(op_type, inputs)
         self._out: tuple[Tensor, ...] | None
         self._out = None if out is None else (out,) if isinstance(out, Tensor) else tuple(out)
-        self._key = _freeze(self.attributes) if attributes else None
+        self._key = attribute_key(self.attributes) if attributes else None
 
     def bind(self, memory: DeviceMemory) -> None:
         """Find the plan, and make the call of its kernel with these tensors' memory."""
@@ -158,6 +158,11 @@ class Operation(Work[Any]):
         for read in self.inputs:
             if isinstance(read, Tensor):
                 self._check_overlap(read, out)
+        ends = 0
+        for tensor in sorted(out, key=lambda each: each.address):
+            if tensor.address < ends:
+                raise InvalidArgument(f"operator {self.op_type} would write two of its outputs over each other: {out}")
+            ends = tensor.address + tensor.nbytes
 
     def _check_overlap(self, read: Tensor, out: tuple[Tensor, ...]) -> None:
         for written in out:
@@ -183,12 +188,27 @@ def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
     return tuple(constants(schema_of(op_type), flat))
 
 
-def _freeze(value: object) -> object:
-    """Return an attribute value as something to look plans up by."""
-    if isinstance(value, Mapping):
-        return tuple([(name, _freeze(each)) for name, each in value.items()])
+def _own(value: object) -> object:
+    """Return an attribute value that the program cannot change any more."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        return tuple([_freeze(each) for each in value])
+    return tuple([_own(each) for each in value]) if isinstance(value, (list, tuple)) else value
+
+
+def attribute_key(value: object) -> Hashable:
+    """Return what plans are looked up by: equal for attributes that mean the same, and for them alone.
+
+    Raises:
+        InvalidArgument: a value is nothing that an attribute can be.
+    """
+    if isinstance(value, Mapping):
+        return tuple([(name, attribute_key(each)) for name, each in value.items()])
+    if isinstance(value, tuple):
+        return tuple([attribute_key(each) for each in value])
+    if isinstance(value, float):
+        return (float, value.hex())  # 0.0 equals -0.0, and no NaN equals another
+    if not isinstance(value, Hashable):
+        raise InvalidArgument(
+            f"{value!r} cannot be an attribute; pass a bool, number, string, DataType or list of them"
+        )
     return (type(value), value)

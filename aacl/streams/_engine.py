@@ -15,6 +15,7 @@ from aacl.streams import _current
 from aacl.streams._budget import LIMIT, LONG, STEP, Meter
 from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
 from aacl.streams._completion import Completion, finished, here, queued, tensors_in
+from aacl.streams._event import Mark
 from aacl.streams._queue import BARRIER, CommandQueue, translated
 from aacl.streams._room import Room
 
@@ -93,7 +94,7 @@ class StreamEngine(AsyncResource):
             return self._enqueue(work)
         meter = self._meter
         spent = meter.spent + work._cost.charge
-        if spent > STEP or memory.faulted:
+        if spent > STEP or memory.unsettled:
             self._claim.append(token)
             del token  # a frame that calls on must not keep it: see `_claim`
             return self._execute_carefully(work)
@@ -123,24 +124,24 @@ class StreamEngine(AsyncResource):
     # -- the slower ways ----------------------------------------------------------------------
 
     def _execute_carefully(self, work: Work[T]) -> Completion[T]:
-        """Execute at the end of a budget's step, or while some tensor has no contents."""
+        """Execute at the end of a budget's step, or while some tensor has no contents (yet)."""
         meter, cost = self._meter, work._cost
         budget = meter.budget()
-        if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT):
+        if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT) or self._producers(work):
             return self._enqueue(work)
         try:
             token = self._claim.pop()
         except IndexError:
             return self._enqueue(work)
         try:
-            fault = work.fault() if self._memory.faulted else None
+            fault = work.fault() if self._memory.unsettled else None
             elapsed = cost.estimate
             began = perf_counter_ns() if cost.wants_sample() else 0
             if fault is None:
                 work._run()
             if began:
                 elapsed = perf_counter_ns() - began
-            if fault is None and self._memory.faulted:
+            if fault is None and self._memory.unsettled:
                 for tensor in tensors_in(work._result):
                     tensor.filled()
         except BaseException as error:
@@ -179,11 +180,19 @@ class StreamEngine(AsyncResource):
     def _enqueue(self, work: Work[T]) -> Completion[T]:
         if self._state is not _OPEN or self._room is not None or self._queue.halted is not None:
             self._check_room()
+        if self._memory.unsettled:
+            for producer in self._producers(work):
+                self._put(EventWait(Mark.of(producer)))
         command = self._command(work)
         self._commands.append(command)
         if self._queue.claim or self._queue.sealed:  # else whoever holds the claim looks at the queue
             self._queue.kick()
         return command
+
+    def _producers(self, work: Work[Any]) -> list[Completion[Any]]:
+        """Return the commands of other streams that are still to make what the work reads."""
+        found = [tensor._producer for tensor in work.reads() if tensor._producer is not None]
+        return [producer for producer in found if producer._stream is not self and not producer.done()]
 
     def _command(self, work: Work[T]) -> Completion[T]:
         command = queued(self, work._run, work._result, work)

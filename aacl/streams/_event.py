@@ -29,6 +29,13 @@ class Mark:
     def __init__(self) -> None:
         self.time: float | None = None
 
+    @classmethod
+    def of(cls, completion: Completion[Any]) -> Mark:
+        """Return the mark that the end of a command is."""
+        mark = cls()
+        mark.completion = completion
+        return mark
+
 
 @final
 class Event:

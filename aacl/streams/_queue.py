@@ -324,7 +324,7 @@ class CommandQueue:
         command._state = RUNNING
         self.executed += 1
         try:
-            fault = work.fault() if self._stream._memory.faulted else None
+            fault = work.fault() if self._stream._memory.unsettled else None
             if fault is not None:
                 command._fail(fault)  # the cause surfaces where it arose
                 return
@@ -333,11 +333,8 @@ class CommandQueue:
             self.fail(command, translated(error, work))
             return
         result = command._value
-        if type(result) is Tensor and result._fault is None:
-            result._producer = None  # it would keep the tensor in a cycle
-        else:
-            for tensor in tensors_in(result):
-                tensor.filled()
+        for tensor in (result,) if type(result) is Tensor else tensors_in(result):
+            tensor.filled(command)  # also ends the cycle of a tensor and its producer
         command._state = DONE
 
     def _run_other(self, command: Completion[Any], token: Token) -> bool:

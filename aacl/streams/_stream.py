@@ -322,5 +322,8 @@ def _made(thing: Any) -> Any:
 
 def _as_array(array: Any, dtype: DTypeLike | None) -> Array:
     wanted = None if dtype is None else DataType.of(dtype).numpy_dtype
-    host = np.asarray(array, wanted)
+    try:
+        host = np.asarray(array, wanted)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidArgument(f"cannot make an array of {type(array).__name__} for the device: {error}") from error
     return host if host.dtype.isnative else host.astype(host.dtype.newbyteorder("="))

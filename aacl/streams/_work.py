@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from aacl.tensors._tensor import Tensor
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from aacl.memory._space import DeviceMemory
     from aacl.streams._budget import Cost
     from aacl.streams._completion import Completion
-    from aacl.tensors._tensor import Tensor
 
 __all__ = ("Work",)
 
@@ -54,8 +55,8 @@ class Work(Generic[T_co]):
         """Take notice of a command that puts the work into a queue: its outputs learn who makes them."""
         result = self._result
         for tensor in result if type(result) is tuple else (result,):
-            if hasattr(tensor, "_producer"):
-                tensor._producer = command
+            if type(tensor) is Tensor:
+                tensor.to_be_filled(command)
 
     def name(self) -> str:
         """Return what the work is called in errors and reprs."""

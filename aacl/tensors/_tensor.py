@@ -149,12 +149,17 @@ class Tensor:
         self._fault = cause
         self._space.add_fault(self)
 
-    def filled(self) -> None:
-        """Say that the elements are there, made by nobody who is still at work."""
-        self._producer = None
-        if self._fault is not None:
-            self._fault = None
-            self._space.faulted.pop(id(self), None)
+    def filled(self, producer: Any = None) -> None:
+        """Say that the elements are there; a later command that is still to make others stays their producer."""
+        self._fault = None
+        if self._producer is producer or producer is None:
+            self._producer = None
+            self._space.unsettled.pop(id(self), None)
+
+    def to_be_filled(self, producer: Any) -> None:
+        """Say which queued command makes the elements; its completion holds the tensor until then."""
+        self._producer = producer
+        self._space.unsettled[id(self)] = None
 
     def lease(self) -> Lease:
         """Return what keeps the elements in place.
