@@ -91,17 +91,19 @@ class AsyncResource(Resource):
         self._current.leave(self)
 
 
-def close_blocking(resource: AsyncResource, error: BaseException | None = None) -> None:
-    """Close a resource on this thread: on ``error`` drop what is queued, and add to it what else goes wrong."""
+def close_blocking(resource: AsyncResource, error: BaseException | None = None, *, drop: bool = False) -> None:
+    """Close a resource on this thread: on ``error``, or to ``drop``, without what is queued; tell on it what else goes wrong."""
     resource._leave_current()
     errors: list[BaseException] = []
     interrupt: BaseException | None = None
     for each in _closable(resource):
-        settled = each._settle(error is not None)
+        settled = each._settle(drop or error is not None or interrupt is not None)
         while settled is not None and not settled.done():
             try:
                 settled.wait(block_loop=True)
             except KeyboardInterrupt as caught:
+                if interrupt is not None:
+                    raise  # asked twice: the next close goes on from here
                 interrupt = caught
                 settled = each._settle(True) or settled
         errors += each._finish_close()
@@ -151,10 +153,10 @@ def _closable(resource: AsyncResource) -> list[AsyncResource]:
 
 def _report(errors: list[BaseException], cancelled: BaseException | None, error: BaseException | None) -> None:
     """Raise what closing ran into, or tell it on the error that ends the block already."""
-    if cancelled is not None and error is None:
-        error = cancelled
-        _tell(errors, error)
-        raise error
+    if cancelled is not None and cancelled is not error:
+        # Also when the body failed: whoever cancels, or presses Ctrl-C, must not find it swallowed.
+        _tell(errors, cancelled)
+        raise cancelled from error
     if error is not None:
         _tell(errors, error)
     elif errors:

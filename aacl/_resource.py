@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import enum
+import os
 import threading
 import warnings
 from itertools import count
@@ -112,37 +113,59 @@ class Resource:
         return [below for child in children for below in child._descendants()] + [self]
 
     def _begin_close(self) -> bool:
-        """Enter the closing state; False when somebody else did before."""
+        """Enter the closing state; False when nothing is left to close. An interrupted close is gone on with."""
         with _lock:
-            if self._state is not ResourceState.OPEN:
-                if self._state is ResourceState.NEW:
-                    self._state = ResourceState.CLOSED
-                return False
-            self._state = ResourceState.CLOSING
-            return True
+            if self._state is ResourceState.NEW:
+                self._state = ResourceState.CLOSED
+            elif self._state is ResourceState.OPEN:
+                self._state = ResourceState.CLOSING
+            return self._state is ResourceState.CLOSING or bool(self._on_close)
 
     def _finish_close(self) -> list[BaseException]:
-        """Release, leave the owner and run the close callbacks; return what they raised."""
+        """Release, leave the owner and run the close callbacks; return what they raised.
+
+        Each step may be cut short by an interrupt and is then repeated by the next close, so
+        `_release` may run again; a callback is taken out before it is called.
+        """
         errors: list[BaseException] = []
-        callbacks = [self._release, *reversed(self._on_close)]
+        _collect(self._release, errors)
         with _lock:
             self._state = ResourceState.CLOSED
             _open.pop(id(self), None)
             if self._owner is not None:
                 self._owner._children.pop(id(self), None)
-        self._on_close.clear()
-        for callback in callbacks:
-            try:
-                callback()
-            except Exception as error:
-                errors.append(error)
+        while self._on_close:
+            _collect(self._on_close.pop(), errors)
         return errors
 
     def _release(self) -> None:
-        """Let go of what the resource holds; never waits."""
+        """Let go of what the resource holds; never waits, and does nothing the second time."""
+
+    def _forget(self) -> None:
+        """Be closed in a child process, which has none of the threads and must not touch what the parent uses."""
+        self._state = ResourceState.CLOSED
 
     def __reduce__(self) -> Any:
         raise TypeError(f"{self._describe()} cannot be pickled; open one in the other process")
+
+
+def _collect(act: Callable[[], object], errors: list[BaseException]) -> None:
+    try:
+        act()
+    except Exception as error:
+        errors.append(error)
+
+
+def _forget_all() -> None:
+    """After a fork: what is open belongs to the parent."""
+    global _lock
+    _lock = threading.Lock()
+    for resource in list(_open.values()):
+        resource._forget()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def _warn_of_unclosed() -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, cast
 
+from aacl._number import whole
 from aacl.errors import InvalidArgument, InvalidDevice
 
 if TYPE_CHECKING:
@@ -43,17 +44,10 @@ def check_index(index: int) -> int:
     Raises:
         InvalidDevice: there is no such device.
     """
-    count = device_count()
+    index, count = whole(index, "the number of a device"), device_count()
     if not 0 <= index < count:
         raise InvalidDevice(f"there is no device {index}; this machine has devices 0 to {count - 1} (AACL_DEVICES)")
     return index
-
-
-def use_backend(chosen: Backend | None) -> Backend | None:
-    """Use another backend for devices opened from now on, None for the default; return the one before."""
-    global _backend
-    before, _backend = _backend, chosen
-    return before
 
 
 def _load(name: str) -> Backend:

@@ -64,12 +64,14 @@ class Kernel(NamedTuple):
 
     body: Callable[..., object]
     """Called with one array an input (None where absent), then one an output, all positional;
-    reads the inputs and fills the outputs, which never overlap an input unless they are the same array.
+    reads the inputs and fills the outputs, which overlap no input, except as `in_place` allows.
     Its return value is ignored."""
     nbytes: int
     """Bytes read and written."""
     operations: int = 0
     """Arithmetic beyond one operation an element: what a matrix product does, say."""
+    in_place: bool = False
+    """Whether an output may lie exactly where an input does. Where not, the caller hands over a copy of that input."""
 
 
 class DeviceProperties(NamedTuple):
@@ -121,10 +123,6 @@ class DeviceBackend(ABC):
     @abstractmethod
     def fill(self, address: int, value: int, nbytes: int) -> None:
         """Set every byte of a span that the caller has checked."""
-
-    @abstractmethod
-    def discard(self, address: int, nbytes: int) -> None:
-        """Say that a span's contents are of no use any more, so that its pages can be given back."""
 
     @abstractmethod
     def kernel(self, request: KernelRequest) -> Kernel:

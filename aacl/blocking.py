@@ -62,11 +62,7 @@ def close(resource: AsyncResource, *, drop: bool = False) -> None:
     Raises:
         StreamError: work failed and nobody received its error; everything is closed all the same.
     """
-    if drop:
-        for each in resource._descendants():
-            if isinstance(each, _Stream) and not each.closed:
-                each._queue.drop("close()")
-    close_blocking(resource)
+    close_blocking(resource, drop=drop)
 
 
 def wait(completion: Completion[T], timeout: float | None = None, *, block_loop: bool = False) -> T:

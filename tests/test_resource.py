@@ -50,7 +50,7 @@ def test_states(thing: Thing) -> None:
     assert (thing._state, thing.closed) == (ResourceState.OPEN, False)
     assert thing._begin_close()
     assert (thing._state, thing.closed) == (ResourceState.CLOSING, False)
-    assert not thing._begin_close()
+    assert thing._begin_close(), "an interrupted close is gone on with"
     assert thing._finish_close() == []
     assert (thing._state, thing.closed) == (ResourceState.CLOSED, True)
     assert not thing._begin_close()
@@ -153,22 +153,45 @@ def test_resources_cannot_be_pickled(thing: Thing) -> None:
     thing.close()
 
 
-def test_only_one_closes(thing: Thing) -> None:
-    """Of many threads that begin, one does it."""
-    barrier, began = threading.Barrier(8), []
+def test_closing_by_many_happens_once(thing: Thing) -> None:
+    """Of many threads that close, one calls each callback."""
+    barrier, called = threading.Barrier(8), []
+    for number in range(20):
+        thing.on_close(lambda number=number: called.append(number))  # type: ignore[misc]
 
-    def begin() -> None:
+    def close() -> None:
         barrier.wait(10)
-        began.append(thing._begin_close())
+        if thing._begin_close():
+            thing._finish_close()
 
-    threads = [threading.Thread(target=begin) for _ in range(8)]
+    threads = [threading.Thread(target=close) for _ in range(8)]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
-    thing._finish_close()
 
-    assert sorted(began) == [False] * 7 + [True]
+    assert sorted(called) == list(range(20))
+    assert thing.closed
+
+
+def test_a_close_that_was_interrupted_is_gone_on_with(thing: Thing) -> None:
+    """What the interrupt kept from happening happens in the next close, and nothing twice."""
+    called: list[str] = []
+
+    def interrupt() -> None:
+        called.append("interrupt")
+        raise KeyboardInterrupt
+
+    thing.on_close(lambda: called.append("last"))
+    thing.on_close(interrupt)
+    assert thing._begin_close()
+    with pytest.raises(KeyboardInterrupt):
+        thing._finish_close()
+    assert thing._begin_close()
+    assert thing._finish_close() == []
+
+    assert called == ["interrupt", "last"]
+    assert thing.closed
 
 
 def test_an_open_one_is_not_collected() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from aacl._closing import AsyncResource
 from aacl.devices import _current
@@ -11,7 +11,15 @@ from aacl.streams._owner import StreamContext
 if TYPE_CHECKING:
     from aacl.devices._device import Device
 
-__all__ = ("Context",)
+__all__ = ("Context", "ContextStatistics")
+
+
+class ContextStatistics(NamedTuple):
+    """A context at one moment."""
+
+    streams: int
+    others: int
+    """Models and whatever else lies in it."""
 
 
 @final
@@ -41,6 +49,12 @@ class Context(StreamContext, AsyncResource):
         device._check_open("open a context on")
         self.device, self.memory = device, device._shared.memory
         self._opened_in(device)
+
+    def statistics(self) -> ContextStatistics:
+        """Return what is open in the context."""
+        self._check_open("ask the statistics of")
+        streams = [each for each in list(self._children.values()) if each.kind == "stream"]
+        return ContextStatistics(len(streams), len(self._children) - len(streams))
 
     def __repr__(self) -> str:
         return f"<Context {self.number} {self._state.value}, {len(self._children)} streams>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from aacl import _runtime
 from aacl._closing import AsyncResource
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from aacl.abc import DeviceProperties
     from aacl.memory._space import MemoryInfo
 
-__all__ = ("Device",)
+__all__ = ("Device", "DeviceStatistics")
+
+
+class DeviceStatistics(NamedTuple):
+    """A device at one moment."""
+
+    contexts: int
+    """Open ones, the default context among them."""
+    streams: int
+    memory: MemoryInfo
 
 
 @final
@@ -32,11 +41,12 @@ class Device(AsyncResource):
         default_context: where streams are opened that name no other context.
     """
 
-    __slots__ = ("_shared", "default_context", "index")
+    __slots__ = ("_held", "_shared", "default_context", "index")
 
     kind = "device"
     _current = _current.devices
     default_context: Context
+    _held: _shared.SharedDevice | None  # what is still to be given back
 
     def __init__(self, index: int = 0) -> None:
         """Prepare a device; entering or opening it makes it real.
@@ -45,11 +55,12 @@ class Device(AsyncResource):
             InvalidDevice: there is no device of that number.
         """
         super().__init__()
+        self._held = None
         self.index = _runtime.check_index(index)
 
     def _open(self) -> None:
         self.default_context = Context(self)
-        self._shared = _shared.acquire(self.index)
+        self._shared = self._held = _shared.acquire(self.index)
         self._opened_in(None)
         self.default_context._open_once()
 
@@ -94,7 +105,18 @@ class Device(AsyncResource):
             _current.contexts.leave(self.default_context)
 
     def _release(self) -> None:
-        _shared.release(self._shared)
+        shared, self._held = self._held, None
+        if shared is not None:
+            _shared.release(shared)
+
+    def statistics(self) -> DeviceStatistics:
+        """Return what is open on the device, and how its memory is used, in bytes."""
+        self._check_open("ask the statistics of")
+        streams = sum(len(each._children) for each in list(self._children.values()))
+        return DeviceStatistics(len(self._children), streams, self._shared.memory.info())
+
+    def _describe(self) -> str:
+        return f"device {self.index}"
 
     def __repr__(self) -> str:
         return f"<Device {self.index} {self._state.value}, {len(self._children)} contexts>"

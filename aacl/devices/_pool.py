@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from aacl._closing import AsyncResource
 from aacl._current import Current
+from aacl._number import whole
 from aacl.devices._current import current_device
 from aacl.errors import InvalidArgument
 from aacl.memory._buffer import Buffer, allocate
@@ -44,6 +45,7 @@ class MemoryPool(AsyncResource):
             InvalidArgument: the size is not positive, or the alignment no power of two from 64 on.
         """
         super().__init__()
+        nbytes, alignment = whole(nbytes, "a number of bytes"), whole(alignment, "an alignment")
         if alignment < 64 or alignment & (alignment - 1):
             raise InvalidArgument(f"a pool's alignment is a power of two from 64 on, not {alignment}")
         if nbytes <= 0:
@@ -78,7 +80,8 @@ class MemoryPool(AsyncResource):
     def _release(self) -> None:
         # Spans that are still in use hold the block's lease through their own.
         self._space.close()
-        self._block.free()
+        if not self._block.freed:
+            self._block.free()
 
     def __repr__(self) -> str:
         return f"<MemoryPool {self.number} of {self.nbytes} bytes, {self._state.value}>"

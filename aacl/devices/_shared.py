@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
 from aacl import _runtime
-from aacl.memory._space import DeviceMemory
+from aacl.memory._space import DeviceMemory, spaces
 
 if TYPE_CHECKING:
     from aacl.abc import DeviceBackend
@@ -41,6 +42,17 @@ def acquire(index: int) -> SharedDevice:
             shared = _open[index] = SharedDevice(index)
         shared.users += 1
         return shared
+
+
+def _forget() -> None:
+    """After a fork: devices are opened anew in the child."""
+    global _lock
+    _lock = threading.Lock()
+    _open.clear()
+    spaces.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def release(shared: SharedDevice) -> None:

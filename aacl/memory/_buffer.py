@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from aacl._number import size, whole
 from aacl.dtypes import DataType
 from aacl.errors import ClosedResource, InvalidArgument, OutOfMemory
 from aacl.memory import _host
-from aacl.memory._number import size, whole
 from aacl.memory._rules import HOST, MALLOC, AllocationRule
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Buffer:
             InvalidArgument: the array would not fit.
         """
         lease = self.lease("view")
-        dims, item = tuple(map(int, shape)), DataType.of(dtype).numpy_dtype
+        dims, item = tuple([whole(dim, "a dim") for dim in shape]), DataType.of(dtype).numpy_dtype
         nbytes = math.prod(dims) * item.itemsize
         if offset < 0 or any(dim < 0 for dim in dims) or offset + nbytes > self.reserved_nbytes:
             raise InvalidArgument(
@@ -113,6 +113,8 @@ class Buffer:
         lease = self._lease
         if lease is None:
             raise ClosedResource(f"cannot {act} {self!r}; allocate another")
+        if self._space.closed:
+            raise ClosedResource(f"cannot {act} {self!r}; its device was closed")
         return lease
 
     def __bytes__(self) -> bytes:
@@ -150,6 +152,7 @@ class _HostSpace:
     """Host memory, where a program passes its address in the place of a device's."""
 
     index = -1
+    closed = False
     epoch = object()
     unsettled: ClassVar[dict[int, object]] = {}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
+from aacl._number import size, whole
 from aacl.errors import InvalidArgument
 from aacl.memory import _host
-from aacl.memory._number import size, whole
 from aacl.memory._space import Lease, space_of
 
 __all__ = ("allocation_at", "check_span", "copy", "fill", "is_device_address", "read_bytes")

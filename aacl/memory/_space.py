@@ -19,8 +19,8 @@ from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
+from aacl._number import whole
 from aacl.errors import InvalidArgument, InvalidMemoryRange, OutOfMemory
-from aacl.memory._number import whole
 from aacl.memory._planner import ArenaPlanner, Block
 from aacl.memory._rules import MALLOC
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ("Bin", "DeviceMemory", "Lease", "MemoryInfo", "holders", "space_of", "spaces")
 
 _new = object.__new__
+
+PLANS_KEPT = 2048
+"""Plans of a generation, of which there are two: some 2 KB each."""
 
 
 class MemoryInfo(NamedTuple):
@@ -83,6 +86,8 @@ class Bin:
 
     Attributes:
         leases: of all its blocks; changed with the memory's lock held, but for turning it round.
+            A sweep lets go of an empty bin, which may go on being used: it is taken in again with its
+            next block, or shares the list of the bin that took its place.
     """
 
     __slots__ = ("_memory", "_reserved", "_rule", "_within", "leases")
@@ -98,19 +103,22 @@ class Bin:
             OutOfMemory: nothing free is long enough.
         """
         leases = self.leases
-        if leases:
-            # The block allocated last is the likeliest to be unused, then the one allocated first.
+        try:
+            # The block allocated last is the likeliest to be unused, then the one allocated first. A
+            # sweep of another thread may hold a lease in place of the plan: then it has no address.
             lease = leases[-1]
-            if getrefcount(lease) == _UNUSED:
+            if getrefcount(lease) == _UNUSED and lease.address:
                 lease.freed = False
                 return lease
             lease = leases[0]
-            if getrefcount(lease) == _UNUSED:
+            if getrefcount(lease) == _UNUSED and lease.address:
                 lease.freed = False
                 leases.rotate(-1)
                 return lease
             del lease
-        return self._memory.take(Lease(self._reserved, self._rule, self._within), leases)
+        except IndexError:  # there is none, or a sweep took the last away
+            pass
+        return self._memory.take(Lease(self._reserved, self._rule, self._within), self)
 
 
 _UNUSED = _references_when_unused()
@@ -130,17 +138,19 @@ class DeviceMemory:
             so that operations bound before check themselves again.
         unsettled: the tensors that have no contents, by id: a queued command is to make them, or the one
             that should have made them failed. An entry goes with its tensor.
-        plans: what rooms above found out once for this device and keep, by keys of their own.
+        plans: what rooms above found out once for this device, by keys of their own; see `plan`.
     """
 
     __slots__ = (
         "_bins",
         "_lock",
         "_misses",
+        "_older_plans",
         "_planner",
         "_within",
         "backend",
         "base",
+        "closed",
         "epoch",
         "index",
         "plans",
@@ -157,8 +167,10 @@ class DeviceMemory:
         else:
             self.base, self.total = within.address, within.reserved
         self.epoch = Epoch()
+        self.closed = False
         self.unsettled: dict[int, ReferenceType[Any] | None] = {}
         self.plans: dict[Hashable, Any] = {}
+        self._older_plans: dict[Hashable, Any] = {}
         self._planner = ArenaPlanner(self.base, self.total, tight=within is not None)
         self._lock = threading.Lock()
         self._bins: dict[tuple[int, AllocationRule], Bin] = {}
@@ -183,7 +195,7 @@ class DeviceMemory:
         """End the program's use of a block, which is unused as soon as nobody holds its lease."""
         lease.freed = True
         self.epoch = Epoch()
-        for hold in holders:
+        for hold in holders.copy():  # streams of other threads come and go meanwhile
             hold(lease)
 
     def find(self, address: int) -> Block | None:
@@ -232,13 +244,29 @@ class DeviceMemory:
         """Forget the range; views of it stay readable until they die."""
         if self in spaces:
             spaces.remove(self)
+        self.closed = True
         with self._lock:
             # Bins and plans know this memory, which knows them: taken apart, nothing waits for the collector.
             self.plans.clear()
+            self._older_plans.clear()
             self._bins.clear()
             self._planner, self._within = ArenaPlanner(self.base, self.total), None
 
-    def take(self, lease: Lease, leases: deque[Lease]) -> Lease:
+    def plan(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return what is not among `plans`: found out before, or now by ``make``; keep it there.
+
+        Two generations stand for the order of use: what is found in the older one moves to the newer,
+        and when that is full it becomes the older. So a hit in `plans` costs one look-up.
+        """
+        plan = self._older_plans.pop(key, None)
+        if plan is None:
+            plan = make()
+        if len(self.plans) >= PLANS_KEPT:
+            self._older_plans, self.plans = self.plans, {}
+        self.plans[key] = plan
+        return plan
+
+    def take(self, lease: Lease, asker: Bin) -> Lease:
         """Give a new lease a block of the plan's, and list it in its bin; return it.
 
         Raises:
@@ -254,7 +282,9 @@ class DeviceMemory:
                 self._sweep()
                 if not self._planner.take(lease, lease.reserved, lease.rule.alignment, lease):
                     raise OutOfMemory(self._shortage(lease.reserved))
-            leases.append(lease)
+            listed = self._bins.setdefault((lease.reserved, lease.rule), asker).leases
+            asker.leases = listed
+            listed.append(lease)
         return lease
 
     def _sweep(self) -> None:
@@ -268,11 +298,12 @@ class DeviceMemory:
                 given = True
                 lease.address = 0
                 self._planner.give(block.start)
-        if given:
-            for each in list(self._bins.values()):
-                for lease in list(each.leases):
-                    if not lease.address:
-                        each.leases.remove(lease)
+        for key, each in list(self._bins.items()):
+            for lease in list(each.leases) if given else ():
+                if not lease.address:
+                    each.leases.remove(lease)
+            if not each.leases:
+                del self._bins[key]
 
     def _shortage(self, nbytes: int) -> str:
         """Say what fills the memory. Call with the lock held."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
 
 from aacl.errors import ClosedResource, InvalidArgument
 from aacl.ops._catalogue import schema_of
@@ -90,9 +92,9 @@ class Operation(Work[Any]):
             if each._lease is None or each._space is not memory:
                 self._check_place(each, memory)
         key = (self.op_type, self._key, *descs)
-        plan: Plan | None = memory.plans.get(key)
+        plan: Plan = memory.plans.get(key)
         if plan is None:
-            plan = memory.plans[key] = prepare(memory, self.op_type, tuple(descs), self.attributes)
+            plan = memory.plan(key, partial(prepare, memory, self.op_type, tuple(descs), self.attributes))
         if self._out is not None:
             self._bind_out(plan, self._out, arrays, memory)
             return
@@ -107,8 +109,9 @@ class Operation(Work[Any]):
 
     def _bind_out(self, plan: Plan, out: tuple[Tensor, ...], arrays: list[Any], memory: DeviceMemory) -> None:
         epoch = memory.epoch  # read first: what is freed meanwhile makes it stale
-        self._check_out(plan.outputs, out, memory)
-        self._run = partial(plan.body, *arrays, *[tensor._array for tensor in out])
+        shared = self._check_out(plan.outputs, out, memory)
+        body = plan.body if plan.in_place or not shared else partial(_apart, plan.body, shared)
+        self._run = partial(body, *arrays, *[tensor._array for tensor in out])
         self._result = out[0] if len(out) == 1 else out
         self._cost, self._epoch = plan.cost, epoch
 
@@ -145,7 +148,10 @@ class Operation(Work[Any]):
                 "execute it; copy it there with stream.copy"
             )
 
-    def _check_out(self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...], memory: DeviceMemory) -> None:
+    def _check_out(
+        self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...], memory: DeviceMemory
+    ) -> tuple[int, ...]:
+        """Check the tensors to write; return which inputs lie exactly where one of them does."""
         if len(out) != len(descs):
             raise InvalidArgument(f"operator {self.op_type} has {len(descs)} outputs; {len(out)} were given to write")
         for desc, tensor in zip(descs, out, strict=True):
@@ -155,27 +161,41 @@ class Operation(Work[Any]):
                     f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "
                     f"out is {tensor.dtype.name} of shape {tensor.shape}"
                 )
-        for read in self.inputs:
-            if isinstance(read, Tensor):
-                self._check_overlap(read, out)
+        self._check_outputs_apart(out)
+        return tuple([place for place, read in enumerate(self.inputs) if self._is_shared(read, out)])
+
+    def _check_outputs_apart(self, out: tuple[Tensor, ...]) -> None:
         ends = 0
         for tensor in sorted(out, key=lambda each: each.address):
             if tensor.address < ends:
                 raise InvalidArgument(f"operator {self.op_type} would write two of its outputs over each other: {out}")
             ends = tensor.address + tensor.nbytes
 
-    def _check_overlap(self, read: Tensor, out: tuple[Tensor, ...]) -> None:
+    def _is_shared(self, read: Operand, out: tuple[Tensor, ...]) -> bool:
+        """Whether an input is the memory of an output; it may not be a part of one."""
+        if not isinstance(read, Tensor):
+            return False
         for written in out:
-            apart = read.address + read.nbytes <= written.address or written.address + written.nbytes <= read.address
-            same = read.address == written.address and read.nbytes == written.nbytes
-            if not apart and not same:
+            if read.address + read.nbytes <= written.address or written.address + written.nbytes <= read.address:
+                continue
+            if read.address != written.address or read.nbytes != written.nbytes:
                 raise InvalidArgument(
                     f"operator {self.op_type} would write {written!r} over a part of its input {read!r}; "
                     "use memory that is apart, or the same"
                 )
+            return True
+        return False
 
     def __repr__(self) -> str:
         return f"<Operation {self.op_type} of {list(self.inputs)}>"
+
+
+def _apart(body: Callable[..., object], shared: tuple[int, ...], *arrays: Any) -> None:
+    """Run a kernel with copies of the inputs that lie where it writes: it may write before it has read."""
+    apart = list(arrays)
+    for place in shared:
+        apart[place] = arrays[place].copy()
+    body(*apart)
 
 
 def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
@@ -190,7 +210,7 @@ def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
 
 def _own(value: object) -> object:
     """Return an attribute value that the program cannot change any more."""
-    if hasattr(value, "tolist"):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     return tuple([_own(each) for each in value]) if isinstance(value, (list, tuple)) else value
 

@@ -13,6 +13,7 @@ from aacl.tensors._tensor import Maker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from aacl.abc import Kernel
     from aacl.memory._space import DeviceMemory
     from aacl.ops._schema import OperatorSchema
     from aacl.tensors._desc import TensorDesc
@@ -25,18 +26,19 @@ class Plan:
 
     Attributes:
         body: the kernel, called with the inputs' and then the outputs' arrays.
+        in_place: whether it takes outputs that lie where inputs do.
         outputs: descriptions of the outputs, all dims known.
         makers: make new output tensors.
         only_maker: of the one output, where there is only one.
         cost: what a run costs, learnt from the runs.
     """
 
-    __slots__ = ("body", "cost", "makers", "only_maker", "outputs")
+    __slots__ = ("body", "cost", "in_place", "makers", "only_maker", "outputs")
 
-    def __init__(
-        self, memory: DeviceMemory, body: Callable[..., object], outputs: tuple[TensorDesc, ...], cost: Cost
-    ) -> None:
-        self.body, self.outputs, self.cost = body, outputs, cost
+    def __init__(self, memory: DeviceMemory, kernel: Kernel, outputs: tuple[TensorDesc, ...]) -> None:
+        self.body: Callable[..., object] = kernel.body
+        self.in_place, self.outputs = kernel.in_place, outputs
+        self.cost = Cost.of(kernel.nbytes, kernel.operations)
         self.makers = tuple([Maker(memory, desc) for desc in outputs])
         self.only_maker = self.makers[0] if len(outputs) == 1 else None
 
@@ -56,7 +58,7 @@ def prepare(
     attributes = schema.complete(given, len(inputs))
     outputs = describe(schema, inputs, attributes)
     kernel = memory.backend.kernel(KernelRequest(op_type, inputs, outputs, attributes))
-    return Plan(memory, kernel.body, outputs, Cost.of(kernel.nbytes, kernel.operations))
+    return Plan(memory, kernel, outputs)
 
 
 def infer(op_type: str, inputs: Sequence[TensorDesc | None], given: Mapping[str, object]) -> tuple[TensorDesc, ...]:

@@ -131,6 +131,14 @@ class Meter:
         self.spent = 0
         self.state = DONE
 
+    def charged(self, elapsed: int) -> int:
+        """Charge what ran on this thread outside of the queue; return the state to complete it with."""
+        budget = self.budget()
+        if budget is not None:
+            budget.charge(elapsed, self)
+            return DUE if budget.spent > TURN else DONE
+        return DONE
+
     def budget(self) -> LoopBudget | None:
         """Return the budget of the loop that runs on this thread, if one does that is owed turns."""
         loop = running_loop()

@@ -57,6 +57,7 @@ class Completion(Generic[T]):
 
     __slots__ = (
         "__weakref__",
+        "_callbacks",
         "_code",
         "_error",
         "_instruction",
@@ -77,6 +78,7 @@ class Completion(Generic[T]):
     _work: Work[T] | None
     _run: Callable[..., object]  # device work takes nothing, another command its stream's token
     _waiters: list[Callable[[Completion[T]], None]] | None
+    _callbacks: list[Callable[[Completion[T]], None]] | None
     _received: bool  # whether its error reached somebody
     _suspended: int  # tasks that wait, and will receive it unless they are cancelled
     _stream: StreamEngine
@@ -149,6 +151,9 @@ class Completion(Generic[T]):
             raise AttributeError(f"{self!r} makes no tensors; await it for its result")
         return outputs
 
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"{self!r} is no array; await it")
+
     def __await__(self) -> Generator[Any, None, T]:
         if self._state != DONE:
             yield from self._wait_on_loop()
@@ -182,7 +187,7 @@ class Completion(Generic[T]):
         """
         loop = running_loop()
         if loop is None:
-            self._add_waiter(_Callback(callback))
+            self._add_callback(_Callback(callback))
         else:
             self._add_waiter(_LoopCallback(callback, loop, context or copy_context()))
 
@@ -191,7 +196,9 @@ class Completion(Generic[T]):
         if self._state >= DONE:
             return 0
         mine = [
-            waiter for waiter in self._waiters or () if isinstance(waiter, _Callback) and waiter.callback == callback
+            waiter
+            for waiter in [*(self._waiters or ()), *(self._callbacks or ())]
+            if isinstance(waiter, _Callback) and waiter.callback == callback
         ]
         return sum(self._remove_waiter(waiter) for waiter in mine)
 
@@ -262,20 +269,36 @@ class Completion(Generic[T]):
         if self._state >= DONE:
             self._deliver(self._waiters)
 
+    def _add_callback(self, callback: _Callback) -> None:
+        if self._state >= DONE:
+            callback(self)
+            return
+        if self._callbacks is None:
+            with _first_waiter:
+                self._callbacks = self._callbacks or []
+        self._callbacks.append(callback)
+        if self._state >= DONE:
+            self._deliver(self._callbacks)
+
     def _remove_waiter(self, waiter: Callable[[Completion[T]], None]) -> bool:
-        try:
-            (self._waiters or []).remove(waiter)
-        except ValueError:
-            return False
-        return True
+        for waiters in (self._waiters, self._callbacks):
+            try:
+                (waiters or []).remove(waiter)
+            except ValueError:
+                continue
+            return True
+        return False
 
     # Ending a command takes two steps, so that its holder can let go of the claim between them: who
-    # is woken finds the stream idle. Only the thread that took a command out of the queue ends it.
+    # is woken finds the stream idle. Callbacks belong to the first step: what waits for the stream
+    # waits for them. Only the thread that took a command out of the queue ends it.
 
     def _succeed(self, value: Any) -> None:
         """End the command well; `_wake` is to follow."""
         self._value = value
         self._state = DONE
+        if self._callbacks:
+            self._deliver(self._callbacks)
 
     def _fail(self, error: BaseException) -> None:
         """End the command badly, its outputs having no contents; `_wake` is to follow."""
@@ -285,6 +308,8 @@ class Completion(Generic[T]):
             if tensor._producer is self:
                 tensor._producer = None
         self._state = FAILED
+        if self._callbacks:
+            self._deliver(self._callbacks)
 
     def _wake(self) -> None:
         """Wake whoever waits for the end."""
@@ -361,7 +386,8 @@ def queued(stream: StreamEngine, run: Callable[..., object], value: Any, work: W
     """Return a completion for the queue, with the line that submits it."""
     completion: Completion[Any] = _new(Completion)
     completion._state, completion._value, completion._run = QUEUED, value, run
-    completion._work, completion._stream, completion._waiters = work, stream, None
+    completion._work, completion._stream = work, stream
+    completion._waiters = completion._callbacks = None
     completion._suspended, completion._received = 0, False
     frame = _site.caller()
     if frame is None:

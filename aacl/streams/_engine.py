@@ -248,8 +248,15 @@ class StreamEngine(AsyncResource):
             self._seal = self._put(Seal())
         return self._seal
 
+    def _forget(self) -> None:
+        super()._forget()
+        self._queue.claim.clear()
+        self._queue.sealed = True
+        holders.clear()
+
     def _release(self) -> None:
-        holders.remove(self._hold)
+        if self._hold in holders:
+            holders.remove(self._hold)
         if self._room is not None:
             self._room.close()
         error = self._take_failure()

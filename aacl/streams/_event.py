@@ -78,8 +78,14 @@ class Event:
 
         Raises:
             WouldBlock: an event loop runs on this thread.
+            Aborted: the mark was dropped and will never be reached.
         """
-        return self._mark is None or self._mark.completion.wait(timeout, block_loop=block_loop)
+        if self._mark is None:
+            return True
+        if not self._mark.completion.wait(timeout, block_loop=block_loop):
+            return False
+        self._mark.completion.result()
+        return True
 
     @property
     def time(self) -> float:

@@ -101,6 +101,8 @@ class CommandQueue:
         self._start = start
         self._token = Token()
         self.claim.append(self._token)
+        if self.commands:  # its context was closed while it opened: a seal waits
+            self.kick()
 
     @property
     def is_idle(self) -> bool:
@@ -336,6 +338,8 @@ class CommandQueue:
         for tensor in (result,) if type(result) is Tensor else tensors_in(result):
             tensor.filled(command)  # also ends the cycle of a tensor and its producer
         command._state = DONE
+        if command._callbacks:
+            command._deliver(command._callbacks)
 
     def _run_other(self, command: Completion[Any], token: Token) -> bool:
         """Run a host call, a mark, a wait or a barrier; True when it kept the token."""

@@ -6,12 +6,9 @@ import sys
 from os.path import dirname, sep
 from types import CodeType, FrameType
 
-__all__ = ("Site", "caller", "describe")
+__all__ = ("caller", "describe")
 
 _PACKAGE = dirname(dirname(__file__)) + sep
-
-Site = tuple[CodeType, int]
-
 
 def caller() -> FrameType | None:
     """Return the innermost frame that is neither this package's nor the drop-in's."""

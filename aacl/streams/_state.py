@@ -15,7 +15,7 @@ holds the stream's claim, or that took the command out of the queue.
 
 from __future__ import annotations
 
-__all__ = ("DONE", "DUE", "FAILED", "MOVES", "NAMES", "QUEUED", "RUNNING")
+__all__ = ("DONE", "DUE", "FAILED", "NAMES", "QUEUED", "RUNNING")
 
 QUEUED = 0
 RUNNING = 1
@@ -24,5 +24,3 @@ DUE = 3
 FAILED = 4
 
 NAMES = ("queued", "running", "done", "done", "failed")
-
-MOVES = {QUEUED: {RUNNING, FAILED}, RUNNING: {DONE, FAILED}, DUE: {DONE}, DONE: set(), FAILED: set()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
+from aacl._number import whole
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 from aacl.streams._commands import Barrier, EventWait, HostCall, record
@@ -74,7 +75,7 @@ class Stream(StreamEngine):
         Raises:
             InvalidArgument: a limit below 1.
         """
-        if limit is not None and limit < 1:
+        if limit is not None and whole(limit, "a stream's limit") < 1:
             raise InvalidArgument(f"a stream's limit is at least 1 command; {limit} was given")
         super().__init__(owner, limit, stop_at_failure, fair)
 
@@ -97,6 +98,8 @@ class Stream(StreamEngine):
             ClosedResource: the stream is closed.
             WouldBlock: the queue is full.
         """
+        if on is not None and not hasattr(on, "submit"):
+            raise InvalidArgument(f"cannot run calls on {on!r}; pass an executor, which has a method submit")
         if not callable(function):
             raise InvalidArgument(f"cannot call {function!r}; pass a function")
         call = HostCall(function, arguments, on, block)
@@ -163,8 +166,9 @@ class Stream(StreamEngine):
         tensor = empty(self._memory, TensorDesc.of(host.dtype, host.shape))
         work = Write.of(tensor, host)
         if copy or not host.nbytes:
+            began = perf_counter_ns()
             np.copyto(tensor._array, host)
-            return finished(tensor)
+            return finished(tensor, self._meter.charged(perf_counter_ns() - began))
         return self.execute(work)
 
     def to_host(self, tensor: Tensor | Completion[Any], out: Array | None = None) -> Completion[Array]:
@@ -194,7 +198,7 @@ class Stream(StreamEngine):
         Returns:
             The event, which is a future of the mark.
         """
-        event = event or Event()
+        event = Event() if event is None else _checked_event(event)
         mark = Mark()
         mark.completion = finished(None)
         if not self._record_here(mark):
@@ -226,7 +230,7 @@ class Stream(StreamEngine):
         An event that was never recorded is not waited for.
         """
         self._check_open("wait for an event on")
-        mark = event._mark
+        mark = _checked_event(event)._mark
         if mark is None or (mark.completion.done() and self._queue.is_idle):
             return finished(None)
         return self._submit(EventWait(mark))
@@ -313,6 +317,12 @@ class Stream(StreamEngine):
         queue = self._queue
         doing = "closed" if queue.sealed else "idle" if queue.is_idle else f"{len(queue.commands)} queued"
         return f"<Stream {self.number} {self._state.value}, {doing}>"
+
+
+def _checked_event(event: object) -> Event:
+    if not isinstance(event, Event):
+        raise InvalidArgument(f"expected an Event, not {type(event).__name__}; stream.record_event() makes one")
+    return event
 
 
 def _made(thing: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl._number import size, whole
 from aacl.errors import InvalidArgument, InvalidMemoryRange
 from aacl.memory import _host
 from aacl.memory._buffer import Buffer
 from aacl.memory._copy import check_span, copy, is_device_address
-from aacl.memory._number import size, whole
 from aacl.streams._budget import Cost
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
@@ -93,6 +93,8 @@ class Read(_Transfer):
         source = tensor._array
         if out is None:
             out = np.empty(source.shape, source.dtype)
+        elif not isinstance(out, np.ndarray):
+            raise InvalidArgument(f"cannot copy {tensor!r} to a {type(out).__name__}; pass a NumPy array")
         elif out.shape != source.shape or out.dtype != source.dtype or not out.flags.writeable:
             raise InvalidArgument(
                 f"cannot copy {tensor!r} to an array of shape {out.shape} and dtype {out.dtype}"
@@ -154,7 +156,7 @@ class Fill(_Transfer):
         """Return the fill of all bytes with the low byte of ``value``."""
         address, nbytes = _span(target)
         backend = (target.buffer if isinstance(target, Tensor) else target)._space.backend
-        return cls(partial(backend.fill, address, value & 0xFF, nbytes), target, nbytes)
+        return cls(partial(backend.fill, address, whole(value, "a byte") & 0xFF, nbytes), target, nbytes)
 
 
 def _copy_unfreed(target: int, source: int, nbytes: int) -> None:

@@ -170,6 +170,8 @@ class Tensor:
         lease = self._lease if self._buffer is None else self._buffer._lease
         if lease is None:
             raise ClosedResource(f"cannot use {self!r}; its buffer was freed")
+        if self._space.closed:
+            raise ClosedResource(f"cannot use {self!r}; its device was closed")
         return lease
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

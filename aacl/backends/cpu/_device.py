@@ -50,13 +50,6 @@ class CpuDevice(DeviceBackend):
         """Set bytes as memset does."""
         ctypes.memset(address, value, nbytes)
 
-    def discard(self, address: int, nbytes: int) -> None:
-        """Give the whole pages of a span back to the system."""
-        start = -(-(address - self.base) // mmap.PAGESIZE) * mmap.PAGESIZE
-        end = (address - self.base + nbytes) // mmap.PAGESIZE * mmap.PAGESIZE
-        if end > start:
-            self._memory.madvise(mmap.MADV_DONTNEED, start, end - start)
-
     def kernel(self, request: KernelRequest) -> Kernel:
         """Choose a NumPy kernel."""
         from aacl.backends.cpu.kernels import find

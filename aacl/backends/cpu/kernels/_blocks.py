@@ -48,9 +48,12 @@ def stepwise(request: KernelRequest, body: Body, operations: int = 0) -> Kernel:
 
     Args:
         request: the request to prepare.
-        body: works on any dtype; it writes its output last, or reads no input after.
+        body: works on any dtype; where one of its inputs is its output, it reads no input after it wrote.
         operations: what an element costs beyond one operation.
     """
-    count = len(request.inputs)
-    wide = widened(body, request.outputs[0].dtype, count)
-    return prepared(request, quiet(blocked(request, wide), count + 1), operations * elements(request.outputs[0]))
+    count, out = len(request.inputs), request.outputs[0]
+    wide = widened(body, out.dtype, count)
+    run = quiet(blocked(request, wide), count + 1)
+    # Of other shapes or dtypes, an element would be written before another one that needs it is read.
+    in_place = all(info is not None and (info.shape, info.dtype) == (out.shape, out.dtype) for info in request.inputs)
+    return prepared(request, run, operations * elements(out), in_place=in_place)

@@ -59,10 +59,18 @@ def _same_source(preparation: Preparation, other: Preparation) -> bool:
     return (preparation.__module__, preparation.__qualname__) == (other.__module__, other.__qualname__)
 
 
-def prepared(request: KernelRequest, body: Body, operations: int = 0) -> Kernel:
-    """Return a kernel that reads every input and writes every output once."""
+def prepared(request: KernelRequest, body: Body, operations: int = 0, *, in_place: bool = False) -> Kernel:
+    """Return a kernel that reads every input and writes every output once.
+
+    Args:
+        request: the request to prepare.
+        body: what runs.
+        operations: beyond one operation an element.
+        in_place: whether it gives the same where an output lies in the memory of an input.
+    """
     tensors = (*request.inputs, *request.outputs)
-    return Kernel(body, sum(elements(info) * info.dtype.itemsize for info in tensors if info is not None), operations)
+    nbytes = sum(elements(info) * info.dtype.itemsize for info in tensors if info is not None)
+    return Kernel(body, nbytes, operations, in_place)
 
 
 def elements(info: TensorInfo) -> int:

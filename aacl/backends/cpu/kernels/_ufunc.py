@@ -50,7 +50,8 @@ def with_ufunc(request: KernelRequest, ufunc: np.ufunc, operations: int = 0) -> 
     count, dtype = elements(request.outputs[0]), request.outputs[0].dtype
     if dtype is DataType.BF16 and count >= _MANY and len(set(dtypes)) == 1:
         return stepwise(request, _OUTPUT_THIRD.get(ufunc, ufunc), operations + 2)
-    return prepared(request, _silenced(ufunc, request), operations * count)
+    # NumPy's ufuncs look after operands that overlap.
+    return prepared(request, _silenced(ufunc, request), operations * count, in_place=True)
 
 
 def _silenced(ufunc: np.ufunc, request: KernelRequest) -> Body:

@@ -41,7 +41,7 @@ def _relu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.maximum(x, zero, out=out)
 
-    return prepared(request, body)
+    return prepared(request, body, in_place=True)
 
 
 @kernel("Relu6")
@@ -53,7 +53,7 @@ def _relu6(request: KernelRequest) -> Kernel:
         np.maximum(x, zero, out=out)
         np.minimum(out, six, out=out)
 
-    return prepared(request, body, elements(request.outputs[0]))
+    return prepared(request, body, elements(request.outputs[0]), in_place=True)
 
 
 @kernel("LeakyRelu")

@@ -43,13 +43,13 @@ def _compare(request: KernelRequest) -> Kernel:
         ufunc.resolve_dtypes((left.numpy_dtype, right.numpy_dtype, np.dtype(np.bool_)))
     except TypeError:
         raise refuse_dtype(request, "two equal numeric dtypes, giving BOOL") from None
-    return prepared(request, quiet(ufunc, 3) if left is DataType.BF16 else ufunc)
+    return prepared(request, quiet(ufunc, 3) if left is DataType.BF16 else ufunc, in_place=True)
 
 
 @kernel(*_LOGIC)
 def _logic(request: KernelRequest) -> Kernel:
     _require_bool(request)
-    return prepared(request, _LOGIC[request.op_type])
+    return prepared(request, _LOGIC[request.op_type], in_place=True)
 
 
 @kernel(*_TESTS)

@@ -108,10 +108,10 @@ def _with_scalar(request: KernelRequest) -> Kernel:
     if info.dtype in INTEGERS:
         if not np.isfinite(value) or constant != value:
             return stepwise(request, functools.partial(_in_double, ufunc, float(value)), 3)
-        return prepared(request, functools.partial(ufunc, constant))
+        return prepared(request, functools.partial(ufunc, constant), in_place=True)
     if info.dtype in HALVES and np.float32(constant) != value:
         return stepwise(request, functools.partial(ufunc, value), 2)
-    return prepared(request, quiet(functools.partial(ufunc, constant), 2))
+    return prepared(request, quiet(functools.partial(ufunc, constant), 2), in_place=True)
 
 
 def _in_double(ufunc: np.ufunc, value: float, x: Array, out: Array) -> None:

@@ -21,7 +21,7 @@ __all__ = ()
 
 @kernel("Identity")
 def _identity(request: KernelRequest) -> Kernel:
-    return prepared(request, _copy)
+    return prepared(request, _copy, in_place=True)
 
 
 def _copy(x: Array, out: Array) -> None:

@@ -128,7 +128,7 @@ def _bias_add(request: KernelRequest) -> Kernel:
     if rank < 2:
         raise InvalidArgument(f"operator BiasAdd: input shape {given(request, 0).shape} needs 2 dims at least")
     if not request.attributes["data_format"].startswith("NC") or rank == 2:
-        return prepared(request, quiet(np.add, 3))
+        return prepared(request, quiet(np.add, 3), in_place=True)
     trailing = (-1,) + (1,) * (rank - 2)
 
     def body(x: Array, bias: Array, out: Array) -> None:

@@ -48,7 +48,8 @@ def _softmax_over(request: KernelRequest, axes: tuple[int, ...], body: Body) -> 
         )
     places = tuple({axis % rank for axis in axes}) if rank else ()
     wide = widened(functools.partial(body, places), given(request, 0).dtype, 1)
-    return prepared(request, quiet(wide, 2), (TRANSCENDENTAL + 5) * elements(request.outputs[0]))
+    operations = (TRANSCENDENTAL + 5) * elements(request.outputs[0])
+    return prepared(request, quiet(wide, 2), operations, in_place=True)
 
 
 def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
