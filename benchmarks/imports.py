@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from benchmarks._harness import Side, Spread, alternate
 from benchmarks._result import Result, at_most, compared
 
-__all__ = ("measure",)
+__all__ = ("environment", "measure")
 
 ROUNDS = 15
 
@@ -63,13 +64,21 @@ async def _measure() -> list[Result]:
     return [*results, at_most("threads started by any of these", Spread(more, more, more), 0, "threads", detail)]
 
 
+def environment() -> dict[str, str]:
+    """Return this process's environment without what keeps Python from keeping byte code.
+
+    A package that is compiled at each import would be compared with a NumPy that was compiled when it was installed.
+    """
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _side(statement: str) -> Side:
     return lambda: float(_run(statement)["elapsed"])
 
 
 def _run(statement: str) -> dict[str, Any]:
     """Run a statement in a new process and return what it took, and the threads there once NumPy is loaded too."""
-    program = _PROGRAM.format(statement=statement)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", _PROGRAM.format(statement=statement)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
     facts: dict[str, Any] = json.loads(done.stdout)
     return facts

@@ -44,13 +44,15 @@ def write_om_file(path: Path, package: ModelPackage | OperatorPackage) -> None:
         with scratch.open("xb") as file:
             file.writelines(pieces)
         os.replace(scratch, path)
-    except OSError as error:
-        raise OutputNotWritable("E10001", f"the output {str(path)!r} cannot be written: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: what no path can have in it
+        raise OutputNotWritable(
+            "E10001", f"the output {str(path)!r} cannot be written: {getattr(error, 'strerror', None) or error}"
+        ) from error
     finally:
         _remove(scratch)
 
 
 def _remove(scratch: Path) -> None:
     """Remove what a failure left; after a success there is nothing."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):
         scratch.unlink()

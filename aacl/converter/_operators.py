@@ -73,10 +73,11 @@ def convert_operators(
 def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: what no path can have in it
         code = "E10023" if isinstance(error, FileNotFoundError) else "E10024"
         raise OperatorFileInvalid(
-            code, f"the single-operator file {os.fspath(path)!r} cannot be read: {error.strerror}"
+            code,
+            f"the single-operator file {os.fspath(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}",
         ) from error
 
 

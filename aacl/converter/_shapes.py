@@ -8,6 +8,8 @@ from aacl.converter._reports import InvalidOption, Unconvertible
 
 __all__ = ("fixed_shape", "normalized_shapes", "parse_input_shape")
 
+_LARGEST = 2**63 - 1  # of a dim in an ONNX file
+
 Dims = tuple[int, ...]
 ModelDims = tuple[int | str | None, ...]
 """A model's dims: a number, a symbol, or None where nothing is stated."""
@@ -105,6 +107,8 @@ def _checked_dim(name: str, value: int, word: str) -> int:
         raise Unconvertible(
             "E10055", f"--input_shape leaves a dim of input {name!r} free (-1); free dims are not converted yet"
         )
+    if value > _LARGEST:
+        raise InvalidOption("E10013", f"--input_shape gives input {name!r} the dim {word}; {_LARGEST} is the largest")
     if value <= 0:
         raise InvalidOption("E10011", f"--input_shape gives input {name!r} the dim {word}, which is not above zero")
     return value

@@ -71,8 +71,10 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         raise ModelFileMissing("E10410", f"the model {os.fspath(path)!r} does not exist") from None
-    except OSError as error:
-        raise ModelUnreadable("E10041", f"the model {os.fspath(path)!r} cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: what no path can have in it
+        raise ModelUnreadable(
+            "E10041", f"the model {os.fspath(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from error
 
 
 def _parse(data: bytes, path: str) -> ModelProto:

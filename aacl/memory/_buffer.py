@@ -104,6 +104,15 @@ class Buffer:
         pin = _Pin(address, nbytes, lease, self._space.backend.view(address, (nbytes,), _BYTE))
         return np.ndarray(dims, item, np.asarray(pin))
 
+    def check_writable(self, offset: int, nbytes: int) -> None:
+        """Check that bytes of the buffer can be written, as those of a device always can.
+
+        Raises:
+            InvalidMemoryRange: it is host memory, and read-only.
+        """
+        if self._space.index < 0:
+            _host.check_writable(self.address + offset, nbytes)
+
     def lease(self, act: str) -> Lease:
         """Return what keeps the bytes in place as long as it is held.
 

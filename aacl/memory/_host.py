@@ -18,10 +18,12 @@ from collections import OrderedDict
 
 from aacl.errors import InvalidMemoryRange
 
-__all__ = ("check_mapped", "distrust", "keep", "move", "read", "trust", "write")
+__all__ = ("check_mapped", "check_writable", "distrust", "keep", "move", "read", "trust", "write")
 
 _MS_ASYNC = 1  # msync() then does nothing but look
 _ADDRESS_END = 1 << 63  # ctypes would wrap what is beyond
+
+_PAGES = 1024  # that one call of the kernel takes (IOV_MAX)
 
 _KEPT_OBJECTS = 256
 _KEPT_BYTES = 256 << 20
@@ -160,6 +162,30 @@ def check_mapped(address: int, nbytes: int, act: str = "use") -> None:
         first, address + nbytes - first, _MS_ASYNC
     ):
         raise _unmapped(act, address, nbytes, 0)
+
+
+def check_writable(address: int, nbytes: int) -> None:
+    """Raise `InvalidMemoryRange` unless every page of a span can be written: one byte of each is, with what it holds.
+
+    For memory that is about to be written, since another writer's byte might be undone.
+    """
+    if is_known(address, nbytes) or not nbytes or _writev is None:
+        return
+    check_mapped(address, nbytes, "write")
+    first = address // mmap.PAGESIZE * mmap.PAGESIZE
+    for start in range(first, address + nbytes, mmap.PAGESIZE * _PAGES):
+        end = min(start + mmap.PAGESIZE * _PAGES, address + nbytes)
+        _rewrite([max(page, address) for page in range(start, end, mmap.PAGESIZE)], address, nbytes)
+
+
+def _rewrite(places: list[int], address: int, nbytes: int) -> None:
+    held = ctypes.create_string_buffer(b"".join([ctypes.string_at(place, 1) for place in places]))
+    local = _Span(ctypes.addressof(held), len(places))
+    remote = (_Span * len(places))(*[_Span(place, 1) for place in places])
+    assert _writev is not None
+    moved = _writev(os.getpid(), ctypes.addressof(local), 1, ctypes.addressof(remote), len(places), 0)
+    if moved != len(places) and ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+        raise _unmapped("write", address, nbytes, 0)
 
 
 def _check_trusted(address: int, nbytes: int, act: str) -> None:

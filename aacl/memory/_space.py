@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ("Bin", "DeviceMemory", "Lease", "MemoryInfo", "holders", "space_of", "spaces")
 
-_new = object.__new__
-
 PLANS_KEPT = 2048
 """Plans of a generation, of which there are two: some 2 KB each."""
 

@@ -31,6 +31,10 @@ class ModelRun(Work[Any]):
     to the tensors' memory at the first execution, and runs again at the cost of
     the model alone.
 
+    One run belongs to one thread at a time: two threads that execute the same
+    one without ``out`` at once may get the same outputs. To call the model again
+    is cheap.
+
     Attributes:
         model: the model.
         inputs: tensors, in the model's order.

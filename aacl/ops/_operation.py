@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Operation(Work[Any]):
     them. Without ``out`` every execution makes new outputs. With it the
     operation is prepared at its first execution, and runs again at the cost of
     the kernel alone.
+
+    One operation belongs to one thread at a time: two threads that execute the
+    same one without ``out`` at once may get the same output. To make another one
+    is cheap.
 
     Attributes:
         op_type: the operator's name in the catalogue.
@@ -92,9 +96,10 @@ class Operation(Work[Any]):
             if each._lease is None or each._space is not memory:
                 self._check_place(each, memory)
         key = (self.op_type, self._key, *descs)
-        plan: Plan = memory.plans.get(key)
+        plan: Plan | None = memory.plans.get(key)
         if plan is None:
-            plan = memory.plan(key, partial(prepare, memory, self.op_type, tuple(descs), self.attributes))
+            make = partial(prepare, memory, self.op_type, tuple(descs), self.attributes)
+            plan = cast("Plan", memory.plan(key, make))
         if self._out is not None:
             self._bind_out(plan, self._out, arrays, memory)
             return
@@ -156,6 +161,7 @@ class Operation(Work[Any]):
             raise InvalidArgument(f"operator {self.op_type} has {len(descs)} outputs; {len(out)} were given to write")
         for desc, tensor in zip(descs, out, strict=True):
             self._check_place(tensor, memory)
+            tensor.check_writable()
             if tensor.shape != desc.shape or tensor.dtype is not desc.dtype:
                 raise InvalidArgument(
                     f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "

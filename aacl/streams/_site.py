@@ -10,6 +10,7 @@ __all__ = ("caller", "describe")
 
 _PACKAGE = dirname(dirname(__file__)) + sep
 
+
 def caller() -> FrameType | None:
     """Return the innermost frame that is neither this package's nor the drop-in's."""
     frame: FrameType | None = sys._getframe(4)  # the callers' callers here are methods of this package

@@ -123,6 +123,7 @@ class Copy(_Transfer):
             raise InvalidMemoryRange(
                 f"cannot copy {count} bytes from {source!r} ({of[1]} bytes) to {target!r} ({to[1]} bytes)"
             )
+        _check_writable(target)
         run = partial(_host.move, to[0], of[0], count)
         reads = (source,) if isinstance(source, Tensor) else ()
         return cls(run, target, count, reads, (source,))
@@ -155,8 +156,16 @@ class Fill(_Transfer):
     def of(cls, target: Tensor | Buffer, value: int) -> Fill:
         """Return the fill of all bytes with the low byte of ``value``."""
         address, nbytes = _span(target)
+        _check_writable(target)
         backend = (target.buffer if isinstance(target, Tensor) else target)._space.backend
         return cls(partial(backend.fill, address, whole(value, "a byte") & 0xFF, nbytes), target, nbytes)
+
+
+def _check_writable(thing: Tensor | Buffer) -> None:
+    if isinstance(thing, Tensor):
+        thing.check_writable()
+    else:
+        thing.check_writable(0, thing.nbytes)
 
 
 def _copy_unfreed(target: int, source: int, nbytes: int) -> None:

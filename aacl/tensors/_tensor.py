@@ -144,6 +144,15 @@ class Tensor:
             raise self._fault
         return self.buffer.view(self.desc.shape, self.desc.dtype, self._offset)
 
+    def check_writable(self) -> None:
+        """Check that the elements can be written.
+
+        Raises:
+            InvalidMemoryRange: they lie in host memory that is read-only.
+        """
+        if self._space.index < 0:
+            self.buffer.check_writable(self._offset, self.nbytes)
+
     def fail(self, cause: BaseException) -> None:
         """Say that the elements were never made: whoever reads them fails with the same cause."""
         self._fault = cause

@@ -12,6 +12,7 @@ import pytest
 
 from aacl import InvalidMemoryRange
 from aacl.memory import _host, copy, keep_alive, read_bytes
+from tests.helpers import run_python
 
 
 class Owner:
@@ -93,3 +94,31 @@ def test_copies_longer_than_one_call_moves() -> None:
     copy(target.ctypes.data, source.ctypes.data, source.nbytes)
 
     assert (target == source).all()
+
+
+def test_read_only_host_memory_is_no_target() -> None:
+    """A copy to it, a fill of it, and an operation that should write it are refused; the process lives on."""
+    done = run_python(
+        """
+        import mmap
+        from aacl import TensorDesc
+        with open("/proc/self/exe", "rb") as file:
+            page = mmap.mmap(file.fileno(), 4096, access=mmap.ACCESS_READ)
+        address = np.frombuffer(page, np.uint8).ctypes.data
+        with blocking.Device(0) as device, blocking.Stream(device) as stream:
+            buffer = aacl.memory.host_memory(address, 4096)
+            tensor = aacl.Tensor(TensorDesc.of(np.float32, (8,)), buffer)
+            ones = stream.to_device(np.ones(8, np.float32))
+            for act in (
+                lambda: stream.copy(buffer, device.allocate(4096)),
+                lambda: stream.fill(tensor, 1),
+                lambda: stream.execute(ops.Add(ones, ones, out=tensor)),
+            ):
+                try:
+                    act()
+                except aacl.InvalidMemoryRange as error:
+                    print("not mapped and writable" in str(error))
+        """
+    )
+
+    assert (done.status, done.output) == (0, "True\nTrue\nTrue"), done
