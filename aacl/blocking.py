@@ -8,7 +8,8 @@
         print(stream.to_host(y))
 
 Waits let other threads run, and an interrupt gets through. On the thread of a
-running event loop they are refused.
+running event loop they are refused, but for the end of a block, which always
+waits for what runs.
 """
 
 from __future__ import annotations

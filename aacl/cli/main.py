@@ -14,6 +14,12 @@ from typing import Any
 __all__ = ("main",)
 
 
+_VARIABLES = (
+    "environment: AACL_BACKEND, the backend (cpu); AACL_DEVICES, how many devices there are (2); AACL_DEVICE_MEMORY, "
+    "the memory of each (8G); AACL_CORES, the threads of each (the process's cores); AACL_SOC, its name (Ascend310P3)"
+)
+
+
 class _Version(argparse.Action):
     """Prints the version; it is looked up only when asked for."""
 
@@ -25,7 +31,9 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="aacl", description="An asyncio-native AscendCL runtime.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="aacl", description="An asyncio-native AscendCL runtime.", epilog=_VARIABLES, allow_abbrev=False
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     commands.add_parser("info", help="say what devices there are, and which versions of what", allow_abbrev=False)

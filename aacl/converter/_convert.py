@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aacl.models._package import ModelPackage
     from aacl.models._signature import TensorSpec
 
-__all__ = ("convert",)
+__all__ = ("convert", "producer")
 
 _ARGUMENTS = ("model", "output", "singleop", "input_shape", "out_nodes", "output_type")
 _FRAMEWORKS = {0: "Caffe", 1: "MindSpore", 3: "TensorFlow", 5: "ONNX"}

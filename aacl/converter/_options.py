@@ -14,7 +14,7 @@ import attrs
 
 from aacl.converter._reports import InvalidOption, Unconvertible
 
-__all__ = ("OPTIONS", "Option", "Use", "check_options", "parse_arguments", "usage")
+__all__ = ("OPTIONS", "Option", "UsageError", "Use", "check_options", "parse_arguments", "usage")
 
 
 class Use(enum.Enum):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aacl.converter._reports import InvalidOption, Unconvertible
 
-__all__ = ("fixed_shape", "normalized_shapes", "parse_input_shape")
+__all__ = ("Dims", "ModelDims", "describe_dims", "fixed_shape", "normalized_shapes", "parse_input_shape")
 
 _LARGEST = 2**63 - 1  # of a dim in an ONNX file
 

@@ -28,7 +28,7 @@ class MemoryPool(AsyncResource):
     note on partitioning memory on the page of ``aclrtMalloc``.
     """
 
-    __slots__ = ("_block", "_device", "_rule", "_space", "alignment", "nbytes")
+    __slots__ = ("_block", "_device", "_held", "_rule", "_space", "alignment", "nbytes")
 
     kind = "memory pool"
     _current: ClassVar[Current[Any]] = Current("memory pool")
@@ -51,12 +51,13 @@ class MemoryPool(AsyncResource):
         if nbytes <= 0:
             raise InvalidArgument(f"a pool of {nbytes} bytes has no room for anything")
         self.nbytes, self.alignment, self._device = nbytes, alignment, device
+        self._held: Buffer | None = None  # what is still to be given back
         self._rule = MALLOC._replace(owner="pool", alignment=alignment)
 
     def _open(self) -> None:
         device = self._device or current_device()
         block = AllocationRule("pool", self.alignment, self.alignment)
-        self._block = device.allocate(align_up(self.nbytes, 64), block)
+        self._held = self._block = device.allocate(align_up(self.nbytes, 64), block)
         memory = device._shared.memory
         self._space = DeviceMemory(memory.backend, memory.index, within=self._block.lease("cut"))
         self._opened_in(device)
@@ -80,8 +81,9 @@ class MemoryPool(AsyncResource):
     def _release(self) -> None:
         # Spans that are still in use hold the block's lease through their own.
         self._space.close()
-        if not self._block.freed:
-            self._block.free()
+        block, self._held = self._held, None
+        if block is not None:
+            block.free()
 
     def __repr__(self) -> str:
         return f"<MemoryPool {self.number} of {self.nbytes} bytes, {self._state.value}>"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aacl.abc import DeviceBackend
     from aacl.memory._rules import AllocationRule
 
-__all__ = ("Bin", "DeviceMemory", "Lease", "MemoryInfo", "holders", "space_of", "spaces")
+__all__ = ("PLANS_KEPT", "Bin", "DeviceMemory", "Epoch", "Lease", "MemoryInfo", "holders", "space_of", "spaces")
 
 PLANS_KEPT = 2048
 """Plans of a generation, of which there are two: some 2 KB each."""

@@ -18,6 +18,7 @@ from aacl.models._load import LoadedModel, load, load_in_thread
 from aacl.models._run import Inference, ModelRun
 from aacl.models._uses import Ending, Uses
 from aacl.streams._budget import UNKNOWN, Cost
+from aacl.streams._waiting import here
 from aacl.tensors._tensor import Maker
 
 if TYPE_CHECKING:
@@ -278,6 +279,13 @@ class Model(AsyncResource):
 
     # -- closing ------------------------------------------------------------------------------
 
+    def _check_closable(self) -> None:
+        here_stream = here.stream
+        if here_stream is not None and any(run._stream is here_stream for run in list(self._uses.pending)):
+            raise WouldBlock(
+                f"cannot close {self._label()} in a host call of {here_stream._describe()}, whose runs of it come later"
+            )
+
     def _settle(self, drop: bool) -> Ending:
         # Runs that were tied to their memory check themselves again, and find the model closing.
         self._context.memory.epoch = Epoch()
@@ -298,7 +306,7 @@ class Model(AsyncResource):
         signature, queued = loaded.signature, len(self._uses.pending)
         return (
             f"<Model {self.number} {signature.name!r} {self._state.value} on device {self._context.memory.index}, "
-            f"{len(signature.inputs)} inputs, {len(signature.outputs)} outputs, {queued} runs queued>"
+            f"inputs: {len(signature.inputs)}, outputs: {len(signature.outputs)}, queued runs: {queued}>"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
@@ -71,6 +71,9 @@ class ModelRun(Work[Any]):
 
     def name(self) -> str:
         return self.model._label()
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("a run needs a stream: use 'await stream.execute(model(...))', or 'await model.infer(...)'")
 
     def __repr__(self) -> str:
         return f"<ModelRun of {self.model._label()} on {list(self.inputs)}>"

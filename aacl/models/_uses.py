@@ -13,7 +13,7 @@ from concurrent import futures
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from aacl.streams._completion import _Callback
+from aacl.streams._waiting import DoneCallback
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable
@@ -49,7 +49,7 @@ class Uses:
         """Take note of a queued run, until it is over in one way or the other."""
         self.pending.add(command)
         # A callback, not a waiter: it does not count as somebody who receives the command's error.
-        command._add_waiter(_Callback(self._leave_queue))
+        command._add_callback(DoneCallback(self._leave_queue))
 
     def settle(self, drop: bool) -> Ending:
         """Return what is reached once nobody uses the model; with ``drop``, once nothing runs."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aacl.abc import Array
     from aacl.ops._schema import OperatorSchema, Parameter
 
-__all__ = ("Constant", "Operand", "constant", "spread")
+__all__ = ("Constant", "Operand", "constant", "constants", "spread")
 
 
 class Constant:
@@ -88,7 +88,8 @@ def _fitted(array: Array, wanted: DataType) -> Array:
         raise ValueError(f"not real numbers that {wanted.name} could hold")
     with np.errstate(invalid="ignore", over="ignore"):
         cast = array.astype(wanted.numpy_dtype)
-    if cast.dtype.kind in "biu" and not np.array_equal(cast, array):
+    is_whole = cast.dtype.kind in "biu"
+    if not (np.array_equal(cast, array) if is_whole else np.isfinite(cast).all() or not np.isfinite(array).all()):
         raise ValueError(f"{wanted.name}, the type of that place, does not hold them; pass an array of another type")
     return cast
 

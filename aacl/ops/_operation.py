@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, NoReturn, cast, final
 
 import numpy as np
 
@@ -167,6 +167,8 @@ class Operation(Work[Any]):
                     f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "
                     f"out is {tensor.dtype.name} of shape {tensor.shape}"
                 )
+            if tensor.device_index == HOST:
+                tensor.buffer.check_writable(tensor._offset, tensor.nbytes)
         self._check_outputs_apart(out)
         return tuple([place for place, read in enumerate(self.inputs) if self._is_shared(read, out)])
 
@@ -191,6 +193,9 @@ class Operation(Work[Any]):
                 )
             return True
         return False
+
+    def __await__(self) -> NoReturn:
+        raise TypeError(f"an operation needs a stream: use 'await stream.execute(...)', not 'await' {self.op_type}")
 
     def __repr__(self) -> str:
         return f"<Operation {self.op_type} of {list(self.inputs)}>"

@@ -183,13 +183,17 @@ class OperatorSchema:
 
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]}? " if close else ""
-        return f"operator {self.op_type} has no attribute {name!r}; {hint}it has {', '.join(known) or 'none'}"
+        return (
+            f"operator {self.op_type} has no attribute {name!r}; {hint}it has {', '.join(known) or 'none'}, "
+            f"and the inputs {', '.join(parameter.name for parameter in self.inputs) or 'none'}"
+        )
 
     def _wrong_count(self, count: int) -> str:
-        return (
-            f"operator {self.op_type} was given {count} inputs; it takes {self.signature} "
-            f"(? may be absent, * stands for one or more)"
-        )
+        legend = [text for mark, text in (("?", "? may be absent"), ("*", "* stands for one or more"))
+                  if mark in self.signature]  # fmt: skip
+        what = "1 input" if count == 1 else f"{count} inputs"
+        text = f"operator {self.op_type} was given {what}; it takes {self.signature}"
+        return f"{text} ({', '.join(legend)})" if legend else text
 
     def _wrong_dtype(self, what: str, parameter: Parameter, dtype: DataType) -> str:
         allowed = ", ".join(known.name for known in sorted(parameter.dtypes))

@@ -23,8 +23,9 @@ the rules for a thread that may be interrupted are:
 from __future__ import annotations
 
 from collections import deque
+from sys import getrefcount
 
-__all__ = ("Box", "Claim", "Token")
+__all__ = ("LOST_BY_ATTRIBUTE", "LOST_BY_VARIABLE", "Box", "Claim", "Token")
 
 
 class Token:
@@ -35,3 +36,24 @@ class Token:
 
 Claim = deque[Token]
 Box = list[Token]
+
+
+class _Keeper:
+    """Refers to a token as a queue does."""
+
+    def __init__(self) -> None:
+        self.token = Token()
+
+
+def _references_when_lost() -> tuple[int, int]:
+    """Count what a token is referred to by when only its queue does: asked by attribute, and by variable.
+
+    How an attribute, a variable and an argument count differs by version of CPython.
+    """
+    keeper = _Keeper()
+    by_attribute = getrefcount(keeper.token)
+    token = keeper.token
+    return by_attribute, getrefcount(token)
+
+
+LOST_BY_ATTRIBUTE, LOST_BY_VARIABLE = _references_when_lost()

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from aacl.errors import Aborted
 from aacl.streams import _hosts
-from aacl.streams._completion import Completion, here
 from aacl.streams._queue import DETACHED, PARKED, CommandQueue
+from aacl.streams._waiting import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aacl.streams._claim import Token
+    from aacl.streams._completion import Completion
     from aacl.streams._event import Mark
     from aacl.streams._hosts import Executor
 
@@ -46,11 +47,19 @@ class HostCall:
         if not self._blocks:
             detached.add(self.completion)
         try:
-            (self._executor or _hosts.host_pool).submit(self._run)
+            promised = (self._executor or _hosts.host_pool).submit(self._run)
         except BaseException:
             detached.discard(self.completion)
             raise
+        if hasattr(promised, "add_done_callback"):  # a future of concurrent.futures, which may be cancelled
+            promised.add_done_callback(self._given_up)
         return PARKED if self._blocks else DETACHED
+
+    def _given_up(self, promised: Any) -> None:
+        """Fail the call if its executor was shut down before it came to it."""
+        if promised.cancelled():
+            self._function, self._arguments = _refuse, (self._executor,)
+            self._run()
 
     def _run(self) -> None:
         completion, queue = self.completion, self.completion._stream._queue
@@ -70,6 +79,10 @@ class HostCall:
             else:
                 queue.detached.discard(completion)
             completion._wake()
+
+
+def _refuse(executor: object) -> None:
+    raise Aborted(f"{executor!r} gave a host call up before it ran")
 
 
 class EventWait:

@@ -11,17 +11,16 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 from contextvars import Context, copy_context
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from aacl.errors import InvalidArgument, WouldBlock
 from aacl.streams import _site
 from aacl.streams._budget import running_loop
 from aacl.streams._state import DONE, DUE, FAILED, NAMES, QUEUED
+from aacl.streams._waiting import DoneCallback, LoopCallback, acquire, here, release
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
     from collections.abc import Callable, Generator
     from types import CodeType
 
@@ -32,17 +31,7 @@ __all__ = ("Completion",)
 
 T = TypeVar("T")
 _first_waiter = threading.Lock()
-_WAIT_SLICE = 0.1  # seconds
 _new = object.__new__
-
-
-class _Here(threading.local):
-    """The stream whose host call runs on this thread."""
-
-    stream: StreamEngine | None = None
-
-
-here = _Here()
 
 
 @final
@@ -187,9 +176,9 @@ class Completion(Generic[T]):
         """
         loop = running_loop()
         if loop is None:
-            self._add_callback(_Callback(callback))
+            self._add_callback(DoneCallback(callback))
         else:
-            self._add_waiter(_LoopCallback(callback, loop, context or copy_context()))
+            self._add_waiter(LoopCallback(callback, loop, context or copy_context()))
 
     def remove_done_callback(self, callback: Callable[[Completion[T]], object]) -> int:
         """Forget a callback; return how often it was registered and not called yet."""
@@ -198,7 +187,7 @@ class Completion(Generic[T]):
         mine = [
             waiter
             for waiter in [*(self._waiters or ()), *(self._callbacks or ())]
-            if isinstance(waiter, _Callback) and waiter.callback == callback
+            if isinstance(waiter, DoneCallback) and waiter.callback == callback
         ]
         return sum(self._remove_waiter(waiter) for waiter in mine)
 
@@ -226,7 +215,7 @@ class Completion(Generic[T]):
 
         def wake(_: Completion[T]) -> None:
             with suppress(RuntimeError):  # the loop was closed: nobody waits any more
-                loop.call_soon_threadsafe(_set, future)
+                loop.call_soon_threadsafe(release, future)
 
         self._check_waiter()
         self._suspended += 1
@@ -248,7 +237,7 @@ class Completion(Generic[T]):
 
         self._add_waiter(wake)
         try:
-            _acquire(lock, timeout)
+            acquire(lock, timeout)
         finally:
             self._remove_waiter(wake)
 
@@ -269,7 +258,7 @@ class Completion(Generic[T]):
         if self._state >= DONE:
             self._deliver(self._waiters)
 
-    def _add_callback(self, callback: _Callback) -> None:
+    def _add_callback(self, callback: DoneCallback) -> None:
         if self._state >= DONE:
             callback(self)
             return
@@ -336,50 +325,6 @@ class Completion(Generic[T]):
         stream = getattr(self, "_stream", None)
         where = f" on {stream._describe()}" if stream is not None else ""
         return f"<Completion {NAMES[self._state]}{name}{where}>"
-
-
-def _acquire(lock: threading.Lock, timeout: float | None) -> None:
-    """Wait for a lock, a slice at a time.
-
-    A signal that arrives in the last instant before the system call does not end that call. The
-    interpreter would not look at it before the lock comes; now it does with the next slice.
-    """
-    end = None if timeout is None else monotonic() + timeout
-    while not lock.acquire(timeout=_WAIT_SLICE if end is None else min(max(end - monotonic(), 0), _WAIT_SLICE)):
-        if end is not None and monotonic() >= end:
-            return
-
-
-class _Callback:
-    """A done callback called by the thread that ends the command."""
-
-    def __init__(self, callback: Callable[[Any], object]) -> None:
-        self.callback = callback
-
-    def __call__(self, completion: Completion[Any]) -> None:
-        try:
-            self.callback(completion)
-        except BaseException:  # nothing of a program's may end the thread that ends its commands
-            import logging
-
-            logging.getLogger("aacl").exception("a done callback of %r failed", completion)
-
-
-class _LoopCallback(_Callback):
-    """A done callback called by the event loop on whose thread it was registered."""
-
-    def __init__(self, callback: Callable[[Any], object], loop: AbstractEventLoop, context: Context) -> None:
-        super().__init__(callback)
-        self._loop, self._context = loop, context
-
-    def __call__(self, completion: Completion[Any]) -> None:
-        with suppress(RuntimeError):  # the loop was closed: nobody is left to be called
-            self._loop.call_soon_threadsafe(self.callback, completion, context=self._context)
-
-
-def _set(future: Any) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def queued(stream: StreamEngine, run: Callable[..., object], value: Any, work: Work[Any] | None) -> Completion[Any]:

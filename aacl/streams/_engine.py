@@ -14,10 +14,12 @@ from aacl.memory._space import holders
 from aacl.streams import _current
 from aacl.streams._budget import LIMIT, LONG, STEP, Meter
 from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
-from aacl.streams._completion import Completion, finished, here, queued, tensors_in
+from aacl.streams._completion import Completion, finished, queued, tensors_in
 from aacl.streams._event import Mark
-from aacl.streams._queue import BARRIER, CommandQueue, translated
+from aacl.streams._queue import BARRIER, CommandQueue
 from aacl.streams._room import Room
+from aacl.streams._waiting import here
+from aacl.streams._work import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,10 +107,10 @@ class StreamEngine(AsyncResource):
             self._claim.append(token)
             del token
             return self._failed_here(work, error)
+        state, result = meter.state, work._result
+        self._claim.append(token)  # before any other call: an interrupt behind it must not find the token here
         completion: Completion[T] = _new(Completion)
-        completion._state = meter.state
-        completion._value = work._result
-        self._claim.append(token)
+        completion._state, completion._value = state, result
         if self._commands:
             del token
             self._queue.kick()
@@ -116,10 +118,13 @@ class StreamEngine(AsyncResource):
 
     def _open(self) -> None:
         context = (self._owner_wanted or _current.contexts.get()).stream_context()
-        self._opened_in(context)
+        context._check_open("open a stream in")
+        # Published last: whatever an interrupt leaves undone before that is nobody's.
+        self._queue.begin(context.memory.backend.start)
+        if self._hold not in holders:
+            holders.append(self._hold)
         self._memory = context.memory
-        self._queue.begin(self._memory.backend.start)
-        holders.append(self._hold)
+        self._opened_in(context)
 
     # -- the slower ways ----------------------------------------------------------------------
 

@@ -26,11 +26,12 @@ from sys import getrefcount
 from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aacl.errors import Aborted, AclError, ClosedResource, KernelError
+from aacl.errors import Aborted, ClosedResource
 from aacl.streams._budget import STEP, TURN
-from aacl.streams._claim import Token
+from aacl.streams._claim import LOST_BY_ATTRIBUTE, LOST_BY_VARIABLE, Token
 from aacl.streams._completion import tensors_in
 from aacl.streams._state import DONE, RUNNING
+from aacl.streams._work import translated
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from aacl.streams._engine import StreamEngine
     from aacl.streams._work import Work
 
-__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "translated")
+__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue")
 
 PARKED: Any = object()
 """What a command's run returns when it goes on elsewhere and kept the token."""
@@ -116,7 +117,7 @@ class CommandQueue:
 
     def kick(self) -> None:
         """See that somebody is at work if there is any."""
-        if not self.claim and getrefcount(self._token) <= _LOST:
+        if not self.claim and getrefcount(self._token) <= LOST_BY_ATTRIBUTE:
             self._find_token()
         if self.sealed:
             self.refuse_late()
@@ -178,33 +179,28 @@ class CommandQueue:
         Barriers stay: they wait for what runs, and are not work. A parked wait is abandoned last:
         until then nothing that comes after it can start.
         """
-        taken: deque[Completion[Any]] = deque()
-        try:
-            # A loop's step is not followed by a look for interrupts, unlike a call: nothing is lost between.
-            for command in iter(self.commands.popleft, None):
-                taken.append(command)
-        except IndexError:
-            pass
-        except BaseException:
-            self.commands.extendleft(reversed(taken))
-            raise
-        barriers = [command for command in taken if command._value is BARRIER]
-        work = deque(command for command in taken if command._value is not BARRIER)
+        work = [command for command in tuple(self.commands) if command._value is not BARRIER]
         parked = self.parked
-        dropped = len(work) + (parked is not None and parked.abandon(cause))
         try:
-            while work:
-                work[0]._fail(Aborted(f"{_named(work[0])} was dropped by {cause} before it started"))
-                work[0]._wake()
-                work.popleft()
+            dropped = sum([self._drop_one(command, cause) for command in work])
+            return dropped + (parked is not None and parked.abandon(cause))
         finally:
-            # After an interrupt some are left: they stand in the queue again, before what waits for them.
-            self.commands.extend(command for command in work if not command.done())
-            for command in barriers:
-                self.put(command)
             if self.on_room is not None:
                 self.on_room()
-        return dropped
+
+    def _drop_one(self, command: Completion[Any], cause: str) -> bool:
+        """Fail a queued command; False if its holder has taken it. After an interrupt it is queued, or over."""
+        try:
+            self.commands.remove(command)
+            command._fail(Aborted(f"{_named(command)} was dropped by {cause} before it started"))
+            command._wake()
+        except ValueError:
+            return False
+        except BaseException:
+            if not command.done():
+                self.commands.appendleft(command)
+            raise
+        return True
 
     def fail(self, command: Completion[Any], error: BaseException) -> None:
         """End a command with an error of its own, which surfaces at the next synchronise if nobody receives it.
@@ -253,7 +249,7 @@ class CommandQueue:
     def _find_token(self) -> None:
         with self._lock:
             token = self._token
-            if token is not None and getrefcount(token) <= _LOST_WITH_VARIABLE:
+            if token is not None and getrefcount(token) <= LOST_BY_VARIABLE:
                 self.claim.append(token)
 
     def _drain(self, box: Box) -> None:
@@ -300,20 +296,26 @@ class CommandQueue:
             if self.halted is not None and not self._unhalt(token):
                 command._wake()
                 return
-            if command._waiters and command.done():
-                if not commands:
-                    # Who waits is woken with the claim free, or would find the stream busy and queue
-                    # what comes next, to wait for a worker again, and so on for ever.
-                    self.claim.append(token)
-                    command._wake()
-                    if not commands:
-                        return
-                    try:
-                        token = self.claim.pop()
-                    except IndexError:
-                        return
-                else:
-                    command._wake()
+            if command._waiters and command.done() and not self._wake(command, token):
+                return
+
+    def _wake(self, command: Completion[Any], token: Token) -> bool:
+        """Wake who waits for a command; False if the claim is somebody else's then.
+
+        Who is woken finds the claim free if nothing is left to do. It would find the stream busy
+        otherwise, queue what comes next, wait for a worker again, and so on for ever.
+        """
+        if self.commands:
+            command._wake()
+            return True
+        self.claim.append(token)
+        command._wake()
+        if self.commands:
+            try:
+                return self.claim.pop() is token  # there is only one
+            except IndexError:
+                pass
+        return False
 
     def _run_measured(self, command: Completion[Any], work: Work[Any]) -> None:
         began = perf_counter_ns()
@@ -354,27 +356,6 @@ class CommandQueue:
         return value is PARKED
 
 
-class _Keeper:
-    """Refers to a token as a queue does."""
-
-    def __init__(self) -> None:
-        self.token = Token()
-
-
-def _references_when_lost() -> tuple[int, int]:
-    """Count what a token is referred to by when only its queue does: asked by attribute, and by variable.
-
-    How an attribute, a variable and an argument count differs by version of CPython.
-    """
-    keeper = _Keeper()
-    by_attribute = getrefcount(keeper.token)
-    token = keeper.token
-    return by_attribute, getrefcount(token)
-
-
-_LOST, _LOST_WITH_VARIABLE = _references_when_lost()
-
-
 class _Barrier:
     """The value of a command that only waits for those before it."""
 
@@ -383,20 +364,6 @@ class _Barrier:
 
 
 BARRIER: Any = _Barrier()
-
-
-def translated(error: BaseException, work: Work[Any]) -> BaseException:
-    """Return a kernel's exception as the runtime's own; a program's kernels keep theirs."""
-    if isinstance(error, AclError) or not work_is_ours(work) or not isinstance(error, Exception):
-        return error
-    failure = KernelError(f"{work.name()} failed while it ran: {error}")
-    failure.__cause__ = error
-    return failure
-
-
-def work_is_ours(work: Work[Any]) -> bool:
-    """Whether the code that runs is the runtime's, so that its exceptions are translated."""
-    return not getattr(work, "keeps_exceptions", False)
 
 
 def _named(command: Completion[Any]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from aacl.errors import AclError, KernelError
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from aacl.streams._budget import Cost
     from aacl.streams._completion import Completion
 
-__all__ = ("Work",)
+__all__ = ("Work", "translated")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -27,6 +28,9 @@ class Work(Generic[T_co]):
     """
 
     __slots__ = ("_cost", "_epoch", "_result", "_run")
+
+    keeps_exceptions: ClassVar[bool] = False
+    """Whether the code that runs is a program's own, whose exceptions are not translated."""
 
     _epoch: object
     """The memory epoch that the binding is good for."""
@@ -68,3 +72,12 @@ class Work(Generic[T_co]):
             if tensor._fault is not None:
                 return tensor._fault
         return None
+
+
+def translated(error: BaseException, work: Work[Any]) -> BaseException:
+    """Return a kernel's exception as the runtime's own; a program's kernels keep theirs."""
+    if isinstance(error, AclError) or work.keeps_exceptions or not isinstance(error, Exception):
+        return error
+    failure = KernelError(f"{work.name()} failed while it ran: {error}")
+    failure.__cause__ = error
+    return failure

@@ -220,11 +220,8 @@ class Tensor:
 def _wait(tensor: Tensor, producer: Any) -> None:
     try:
         producer.wait()
-    except WouldBlock:
-        raise WouldBlock(
-            f"{tensor!r} is still being written, and an event loop runs on this thread; "
-            "use await stream.to_host(tensor)"
-        ) from None
+    except WouldBlock as error:
+        raise WouldBlock(f"{tensor!r} is still being written: {error}; use await stream.to_host(tensor)") from None
 
 
 class Maker:

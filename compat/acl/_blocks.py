@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from bisect import bisect_right, insort
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ __all__ = (
     "host_blocks",
     "host_buffer",
     "other_memory",
+    "read",
     "tensor_at",
 )
 
@@ -167,7 +169,8 @@ def other_memory(address: int, nbytes: int) -> aacl.Buffer:
     """Return a buffer on memory that was not allocated by ``acl.rt``: the host's, or that of native tensors.
 
     Raises:
-        InvalidMemoryRange: it is not mapped, or is memory of the device that is not allocated.
+        InvalidMemoryRange: it is not mapped, reaches beyond memory of `allocate_host`, or is memory of the device that
+            is not allocated.
     """
     if aacl.memory.is_device_address(address):
         start = aacl.memory.allocation_at(address)
@@ -175,7 +178,19 @@ def other_memory(address: int, nbytes: int) -> aacl.Buffer:
             raise InvalidMemoryRange(
                 f"{nbytes} bytes at {address:#x} are not within an allocation of the device; were they freed?"
             )
+    else:
+        check_host(address, nbytes)
     return aacl.memory.host_memory(address, nbytes)
+
+
+def read(address: int, nbytes: int) -> bytes:
+    """Return a copy of memory.
+
+    Raises:
+        InvalidMemoryRange: it is not mapped, or reaches beyond an allocation.
+    """
+    check_host(address, nbytes)
+    return aacl.memory.read_bytes(address, nbytes)
 
 
 def _count() -> int:
@@ -198,8 +213,16 @@ def _release_host() -> None:
         _host_starts.clear()
 
 
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock, and changed half of what it guards."""
+    global _host_lock
+    _host_lock = threading.Lock()
+    _host_starts[:] = sorted(host_blocks)
+
+
 count_also("device block", _count)
 count_also("device block bytes", _nbytes)
 count_also("host block", host_blocks.__len__)
 count_also("host block bytes", _host_nbytes)
 at_finalize(_release_host)
+os.register_at_fork(after_in_child=_after_fork)

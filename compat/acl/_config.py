@@ -90,7 +90,7 @@ def _default_device(document: dict[str, Any], path: str) -> int | None:
     value = section.get("default_device") if isinstance(section, dict) else None
     try:
         return int(value)  # type: ignore[arg-type] # what is no number is refused below
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidJson(f'{path!r}: defaultDevice must be like {{"default_device": "0"}}, not {section!r}') from None
 
 
@@ -98,7 +98,7 @@ def _operator_models(document: dict[str, Any], path: str) -> int:
     value = document.get("max_opqueue_num", _QUEUE_LENGTH)
     try:
         number = int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = 0
     if number < 1:
         raise Refused(MAX_OPQUEUE_NUM, f"{path!r}: max_opqueue_num is {value!r}; it must be a number from 1 on")

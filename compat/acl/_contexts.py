@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import aacl
 from aacl.errors import InvalidArgument
 from acl._handles import Handles, count_also
-from acl._streams import Stream, forget_stream, report_here, streams
+from acl._streams import Stream, drain, forget_stream, refuse_in_callback, streams
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,11 +65,13 @@ def close_context(context: Context) -> None:
     Raises:
         InvalidArgument: it is a default context.
         StreamError: its work failed and nobody had asked; it is ended nevertheless.
+        Refused: a callback of one of its streams asks, and would wait for itself; the context stays.
     """
     if context.is_default:
         raise InvalidArgument("the default context of a device cannot be destroyed; it ends with acl.rt.reset_device")
+    refuse_in_callback("wait for the end of its own context", lambda stream, _: stream.context is context)
     for stream in context.all_streams():
-        report_here(stream)
+        drain(stream)
     context.device.contexts.remove(context)
     forget_context(context)
     try:

@@ -16,9 +16,9 @@ import aacl
 from aacl.errors import InvalidDevice, NotCurrent, WrongContext
 from acl._contexts import Context, forget_context, let_go
 from acl._handles import count_also
-from acl._state import at_finalize, require_init, state
+from acl._state import at_finalize, before_finalize, require_init, state
 from acl._status import CONTEXT_NULL, Refused
-from acl._streams import Stream, report_here, streams
+from acl._streams import Stream, drain, refuse_in_callback, streams
 from acl._threads import here
 
 __all__ = (
@@ -111,22 +111,34 @@ def reset_device(number: int, *, at_once: bool = False) -> None:
 
     Raises:
         InvalidDevice: there is no such device.
-        Refused: it is not in use.
+        Refused: it is not in use; or a callback of one of its streams asks, and would wait for itself. It stays.
         StreamError: work of it failed and nobody had asked; it is closed nevertheless.
     """
     number = index(number)
     require_init()
     with _lock:
-        device = devices.get(number)
-        if device is None:
-            if not 0 <= number < aacl.device_count():
-                raise InvalidDevice(f"there is no device {number}; there are {aacl.device_count()}")
-            raise Refused(CONTEXT_NULL, f"device {number} is not in use; it was never set, or was reset before")
-        device.uses = 0 if at_once else max(0, device.uses - 1)
+        device, uses = _uses_after_reset(number, at_once)
+    if not uses:
+        _drain(device)  # an interrupt leaves from here, and all is as it was
+    with _lock:
+        device, device.uses = _uses_after_reset(number, at_once)
         if device.uses:
             return
         del devices[number]
     _close_device(device)
+
+
+def _uses_after_reset(number: int, at_once: bool) -> tuple[OpenDevice, int]:
+    """Return a device, and how often it is used after a reset, which this may refuse; the lock is held."""
+    device = devices.get(number)
+    if device is None:
+        if not 0 <= number < aacl.device_count():
+            raise InvalidDevice(f"there is no device {number}; there are {aacl.device_count()}")
+        raise Refused(CONTEXT_NULL, f"device {number} is not in use; it was never set, or was reset before")
+    uses = 0 if at_once else max(0, device.uses - 1)
+    if not uses:
+        refuse_in_callback("wait for the end of its own device", lambda stream, _: stream.context.device is device)
+    return device, uses
 
 
 def create_context(number: int) -> Context:
@@ -174,10 +186,20 @@ def is_active(number: int) -> bool:
     return number in devices
 
 
-def _close_device(device: OpenDevice) -> None:
-    for context in device.contexts:
+def _drain(device: OpenDevice) -> None:
+    """Wait for a device's work, reporting what calls this very thread has to report."""
+    for context in [*device.contexts]:
         for stream in context.all_streams():
-            report_here(stream)
+            drain(stream)
+
+
+def _drain_all() -> None:
+    for device in [*devices.values()]:
+        _drain(device)
+
+
+def _close_device(device: OpenDevice) -> None:
+    _drain(device)
     for context in device.contexts:
         forget_context(context)
     try:
@@ -211,5 +233,6 @@ def _after_fork() -> None:
 
 
 count_also("device", devices.__len__)
+before_finalize(_drain_all)
 at_finalize(_close_all)
 os.register_at_fork(after_in_child=_after_fork)

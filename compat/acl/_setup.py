@@ -11,7 +11,7 @@ import aacl
 from aacl.errors import AlreadyInitialized, NotSupported
 from acl._devices import devices
 from acl._state import state
-from acl._status import Refused, code_alone, code_of, entry, fail, plain, recent_text, with_code
+from acl._status import Refused, answer, code_alone, entry, fail, plain, recent_text, with_code
 
 __all__ = (
     "app_log",
@@ -48,7 +48,7 @@ def init(config_path: str = "") -> int:
     try:
         state.initialize(config_path)
     except AlreadyInitialized as error:
-        return code_of(error)  # an answer, not a failure: it leaves no last error
+        return answer("acl.init", error)
     return 0
 
 
@@ -57,8 +57,8 @@ def finalize() -> int:
     """End the runtime whatever the number of initialisations; it may be initialised again.
 
     Returns:
-        0; 100037 when it is not initialised; otherwise the code of queued work that failed and whose
-        stream nobody had synchronised. All is released in any case.
+        0; 100037 when it is not initialised; 507004 in a callback, and then all stays as it is; otherwise the code of
+        queued work that failed and whose stream nobody had synchronised, all being released.
     """
     state.finalize()
     return 0

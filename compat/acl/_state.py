@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from aacl.errors import AclError, AlreadyInitialized, InvalidArgument, NotInitialized, NotSupported
 from acl._config import Config, read_config
 from acl._handles import clear_handles
-from acl._status import REPEAT_FINALIZE, Refused, share_texts
+from acl._status import REPEAT_FINALIZE, STREAM_NOT_COMPLETE, Refused, share_texts
+from acl._threads import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ("State", "at_finalize", "require_init", "state")
+__all__ = ("State", "at_finalize", "before_finalize", "require_init", "state")
 
 
 _FORKED = (
@@ -73,13 +74,16 @@ class State:
         """Give references back, by default all, and end with the last one; return how many are left.
 
         Raises:
-            Refused: it is not initialised.
+            Refused: it is not initialised; or a callback asks, and would wait for itself. Nothing has ended then.
             StreamError: queued work failed and nobody had asked; all is released nevertheless.
         """
         with self._lock:
-            if not self.references:
-                raise Refused(REPEAT_FINALIZE, "acl is not initialised, or was finalised before")
-            self.references -= self.references if references is None else references
+            left = self._left(references)
+        if not left:
+            for wait in _before_finalize:  # an interrupt leaves from here, and all is as it was
+                wait()
+        with self._lock:
+            self.references = self._left(references)
             if self.references:
                 return self.references
         errors = [error for release in _at_finalize if (error := _failure_of(release)) is not None]
@@ -88,6 +92,17 @@ class State:
         if errors:
             raise errors[0]
         return 0
+
+    def _left(self, references: int | None) -> int:
+        """Return how many references are left without some, or without all; raises as `finalize` does."""
+        if not self.references:
+            raise Refused(REPEAT_FINALIZE, "acl is not initialised, or was finalised before")
+        left = 0 if references is None else self.references - references
+        if not left and here.callbacks:
+            raise Refused(
+                STREAM_NOT_COMPLETE, "a callback cannot finalise acl: it would wait for itself; use another thread"
+            )
+        return left
 
     def limit_operators(self, number: int) -> None:
         """Bound how many prepared operators are kept."""
@@ -115,6 +130,12 @@ def _failure_of(release: Callable[[], object]) -> AclError | None:
 
 
 _at_finalize: list[Callable[[], object]] = []
+_before_finalize: list[Callable[[], object]] = []
+
+
+def before_finalize(wait: Callable[[], object]) -> None:
+    """Call ``wait()`` before the runtime begins to end, for what may take long."""
+    _before_finalize.append(wait)
 
 
 def at_finalize(release: Callable[[], object]) -> None:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = (
+    "Polled",
     "Refused",
+    "answer",
     "code_alone",
     "code_of",
     "entry",
@@ -65,6 +67,10 @@ class Refused(Exception):
         self.code = code
 
 
+class Polled(Refused):
+    """An answer that programs get again and again while they poll; it does not replace what other threads failed with."""
+
+
 _process_wide: list[str | None] = []
 """Empty, or the recent text of all threads together (``err_msg_mode`` "1")."""
 
@@ -93,9 +99,18 @@ def fail(name: str, error: BaseException) -> int:
     text = "; ".join([f"{name} failed with {code}: {str(error) or type(error).__name__}", *notes])
     here.error = code
     if _process_wide:
-        _process_wide[0] = text
+        if not isinstance(error, Polled):
+            _process_wide[0] = text
     else:
         here.text = text
+    return code
+
+
+def answer(name: str, error: BaseException) -> int:
+    """Remember a text as `fail` does and return the code, which is no failure: the last error stays what it was."""
+    last = here.error
+    code = fail(name, error)
+    here.error = last
     return code
 
 

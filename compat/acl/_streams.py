@@ -6,16 +6,17 @@ import threading
 from typing import TYPE_CHECKING
 
 import aacl
+from aacl.errors import ClosedResource
 from acl._handles import Handles
-from acl._threads import drop_queue, is_alive, report_queue
+from acl._status import STREAM_NOT_COMPLETE, Refused
+from acl._threads import drop_queue, here, is_alive, known_queue, settle
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from acl._contexts import Context
 
-__all__ = ("Stream", "close_stream", "forget_stream", "report_here", "streams")
-
-_GLANCE = 0.01
-"""Seconds between looks at a stream while this thread reports its calls."""
+__all__ = ("Stream", "close_stream", "drain", "forget_stream", "refuse_in_callback", "streams")
 
 
 class Stream:
@@ -44,9 +45,11 @@ def close_stream(stream: Stream, *, drop: bool = False) -> None:
 
     Raises:
         StreamError: its work failed and nobody had asked; it is ended nevertheless.
+        Refused: a callback of this very stream asks, and would wait for itself; the stream stays.
     """
     if not drop:
-        report_here(stream)
+        refuse_in_callback("wait for the end of its own stream", lambda other, _: other is stream)
+        drain(stream)
     stream.context.streams.pop(stream.handle, None)
     forget_stream(stream)
     if drop:
@@ -56,12 +59,31 @@ def close_stream(stream: Stream, *, drop: bool = False) -> None:
         aacl.blocking.close(stream.stream)
 
 
-def report_here(stream: Stream) -> None:
-    """Report a stream's calls until it is through its work, if this very thread is the one to do so."""
-    if stream.reporter == threading.get_ident():
-        barrier, queue = stream.stream.barrier(), report_queue(stream.reporter)
-        while not barrier.done():
-            queue.process(_GLANCE)
+def drain(stream: Stream) -> None:
+    """Wait until a stream is through its work, reporting what calls this very thread has to report."""
+    try:
+        barrier = stream.stream.barrier()
+    except ClosedResource:  # by another thread
+        return
+    settle(barrier)
+
+
+def refuse_in_callback(act: str, waits_for: Callable[[Stream, bool], bool]) -> None:
+    """Refuse what would wait for a callback that this very thread runs.
+
+    Args:
+        act: what is asked.
+        waits_for: called with a callback's stream, and whether that waits for it.
+
+    Raises:
+        Refused: it would.
+    """
+    for stream, blocks in here.callbacks:
+        if waits_for(stream, blocks):
+            raise Refused(
+                STREAM_NOT_COMPLETE,
+                f"a callback of stream {stream.handle} cannot {act}: it would wait for itself; do it in another thread",
+            )
 
 
 def forget_stream(stream: Stream) -> None:
@@ -71,8 +93,9 @@ def forget_stream(stream: Stream) -> None:
     """
     streams.objects.pop(stream.handle, None)
     if stream.reporter:
-        if is_alive(stream.reporter):
-            report_queue(stream.reporter).unsubscribe(stream.handle)
-        else:
+        queue = known_queue(stream.reporter)
+        if not is_alive(stream.reporter):
             drop_queue(stream.reporter)
+        elif queue is not None:
+            queue.unsubscribe(stream.handle)
         stream.reporter = 0

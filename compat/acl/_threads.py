@@ -12,14 +12,33 @@ import sys
 import threading
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ("Here", "ReportQueue", "drop_queue", "here", "is_alive", "report_queue", "start", "stop")
+__all__ = (
+    "Here",
+    "ReportQueue",
+    "drop_queue",
+    "here",
+    "is_alive",
+    "known_queue",
+    "report_queue",
+    "reporting_threads",
+    "settle",
+    "start",
+    "stop",
+)
+
+
+class Settling(Protocol):
+    """What a thread may wait for: a command, or an event."""
+
+    def done(self) -> bool: ...
+    def wait(self, timeout: float | None = None, *, block_loop: bool = False) -> bool: ...
 
 
 class Here(threading.local):
@@ -29,11 +48,14 @@ class Here(threading.local):
         context: the current context, which may have been closed meanwhile.
         error: the code of the last call that failed.
         text: what went wrong then, until it is read.
+        callbacks: the streams whose callbacks this thread runs now, the innermost last, each with whether
+            it waits for the callback.
     """
 
     context: Any = None
     error: int = 0
     text: str | None = None
+    callbacks: tuple[tuple[Any, bool], ...] = ()
 
 
 here = Here()
@@ -91,16 +113,36 @@ class ReportQueue:
             self._waits = False
         return self._run_waiting()
 
+    def process_until(self, mark: Settling, end: float | None) -> bool:
+        """Run the calls that come, on this thread, until something is over; return whether it is before ``end``."""
+        while not mark.done():
+            left = _GLANCE if end is None else min(_GLANCE, end - monotonic())
+            try:
+                call = self._calls.get(timeout=max(0.0, left))
+            except Empty:
+                if left <= 0:
+                    return mark.done()
+                _drop_dead()
+                continue
+            if call is not None:
+                call()
+                del call
+        return True
+
+    def wake(self, _: object = None) -> None:
+        """Let the thread look again at what it waits for."""
+        self._calls.put(None)
+
     def unsubscribe(self, stream: int) -> None:
         """Serve a stream no more; the end of the last subscription ends the thread's wait."""
         self.streams.discard(stream)
         if not self.streams and self._waits:
-            self._calls.put(None)
+            self.wake()
 
     def stop(self) -> None:
         """Let every wait end at once from now on."""
         self._stopping = True
-        self._calls.put(None)
+        self.wake()
 
     def close(self) -> None:
         """Let the calls that wait, and those that come, fail."""
@@ -121,6 +163,8 @@ class ReportQueue:
 
 _UNSUBSCRIBED_WAIT = 0.1
 """Seconds that an endless wait lasts in a thread that no stream is bound to (yet)."""
+_GLANCE = 0.05
+"""Seconds between looks at what is waited for, and at whether the threads that report are there still."""
 _queues: dict[int, ReportQueue] = {}
 _started: dict[int, _Thread] = {}
 _lock = threading.Lock()
@@ -130,9 +174,60 @@ def report_queue(thread: int) -> ReportQueue:
     """Return a thread's queue; a thread that never had one gets it."""
     queue = _queues.get(thread)
     if queue is None:
+        _drop_dead(unused=True)
         with _lock:
             queue = _queues.setdefault(thread, ReportQueue(thread))
     return queue
+
+
+def known_queue(thread: int) -> ReportQueue | None:
+    """Return a thread's queue, or None if it has none."""
+    return _queues.get(thread)
+
+
+def reporting_threads() -> int:
+    """Return how many threads streams are subscribed to."""
+    return sum(bool(queue.streams) for queue in [*_queues.values()])
+
+
+def settle(mark: Settling, timeout: float | None = None) -> bool:
+    """Wait until something is over; return whether it is in time.
+
+    What it waits for may be calls of a report queue. Those that are this thread's own are run here: nobody else
+    will. Those of a thread that has ended meanwhile fail.
+
+    Args:
+        mark: what to wait for.
+        timeout: seconds; None waits for ever.
+
+    Raises:
+        WouldBlock: this thread runs a host call that comes before the end of it.
+    """
+    if not _queues or mark.done():
+        return mark.wait(timeout, block_loop=True)
+    end = None if timeout is None else monotonic() + timeout
+    own = _queues.get(threading.get_ident())
+    if own is not None:
+        wake = getattr(mark, "add_done_callback", None)  # events have none: these are looked at
+        if wake is not None:
+            wake(own.wake)
+        return own.process_until(mark, end)
+    while True:
+        left = _GLANCE if end is None else min(_GLANCE, end - monotonic())
+        if mark.wait(max(0.0, left), block_loop=True):
+            return True
+        if left <= 0:
+            return False
+        _drop_dead()
+
+
+def _drop_dead(*, unused: bool = False) -> None:
+    """Drop the queues of threads that have ended; with ``unused`` only those that no stream is subscribed to."""
+    if _queues:
+        running = sys._current_frames()
+        for thread, queue in [*_queues.items()]:
+            if thread not in running and not (unused and queue.streams):
+                drop_queue(thread)
 
 
 def drop_queue(thread: int) -> None:
@@ -186,7 +281,10 @@ def stop(identifier: int) -> None:
 
 
 def _forget() -> None:
-    """After a fork the child has one thread, and none of the others."""
+    """After a fork the child has one thread, and none of the others: nobody would release their locks."""
+    global _lock
+    _lock = threading.Lock()
+    here.callbacks = ()
     _queues.clear()
     _started.clear()
 

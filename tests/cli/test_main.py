@@ -81,6 +81,20 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.findall(r"^    (\w+)  ", capsys.readouterr().out, re.MULTILINE) == ["info", "run"]
 
 
+def test_help_names_every_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    """What the sources read from the environment is named by --help and by the README."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = " ".join(capsys.readouterr().out.split())
+    root = Path(__file__).parents[2]
+    sources = "".join(path.read_text() for path in (root / "aacl").rglob("*.py"))
+    names = set(re.findall(r"""[("'](AACL_[A-Z_]+)["']""", sources))
+
+    assert len(names) == 5
+    assert names == set(re.findall(r"AACL_[A-Z_]+", shown))
+    assert names == set(re.findall(r"^\| `(AACL_[A-Z_]+)` \|", (root / "README.md").read_text(), re.MULTILINE))
+
+
 def test_help_imports_nothing_heavy(python: Command) -> None:
     """The command's own module brings neither a loop nor the packages that models and tables need."""
     code = "import sys, aacl.cli.main; print(*{'asyncio', 'onnx', 'onnxruntime', 'rich'} & sys.modules.keys())"

@@ -99,6 +99,7 @@ def interrupted_everywhere(
 
 
 def _run(interrupter: _Interrupter, act: Callable[[T], object], prepared: T) -> BaseException | None:
+    sys._getframe().f_trace_opcodes = True  # from 3.12 on, opcodes are told only if somebody asked before
     sys.settrace(interrupter.enter)
     try:
         act(prepared)

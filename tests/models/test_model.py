@@ -70,7 +70,7 @@ async def test_loads_in_the_current_context_and_says_what_it_is(add_one: Path) -
         assert model.inputs == (TensorSpec("x", DataType.FLOAT, (2, 3)),)
         assert [(spec.name.split(":")[-1], spec.shape) for spec in model.outputs] == [("y", (2, 3))]
         assert open_models() == 1
-        assert "'add_one' open on device 0" in repr(model)
+        assert "'add_one' open on device 0, inputs: 1, outputs: 1, queued runs: 0>" in repr(model)
 
     assert model.closed
     assert open_models() == 0
@@ -390,3 +390,12 @@ def test_importing_the_room_is_cheap() -> None:
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert result.stdout.strip() == "[]"
+
+
+async def test_awaiting_a_run_says_what_to_await(add_one: Path) -> None:
+    """It runs nowhere without a stream."""
+    async with aacl.Device(0), aacl.Stream() as stream, aacl.Model(add_one) as model:
+        run = model(*[aacl.empty(spec.shape, spec.dtype) for spec in model.inputs])
+        with pytest.raises(TypeError, match=r"use 'await stream.execute\(model\(...\)\)'"):
+            await run
+        await stream.execute(run)

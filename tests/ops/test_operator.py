@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import aacl
-from aacl import InvalidArgument, Operation, OperatorNotFound, ops
+from aacl import InvalidArgument, InvalidMemoryRange, NotSupported, Operation, OperatorNotFound, ops
 from aacl.ops import Operator
 
 
@@ -70,3 +71,68 @@ def test_dynamic_inputs_are_lists(stream: aacl.blocking.Stream) -> None:
     joined = stream.execute(ops.ConcatD(parts, concat_dim=0))
 
     assert stream.to_host(joined).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_data_type_may_be_numpys(stream: aacl.blocking.Stream) -> None:
+    """A scalar type, a dtype and a name all say what to cast to."""
+    a = stream.to_device(np.ones(2, np.float32))
+    for given in (np.float16, np.dtype(np.float16), "float16", aacl.DataType.FLOAT16):
+        assert stream.execute(ops.Cast(a, dst_type=given)).dtype is aacl.DataType.FLOAT16
+
+
+def test_an_unknown_name_is_answered_with_all_names(stream: aacl.blocking.Stream) -> None:
+    """Inputs go by name too, so the text has theirs beside the attributes'."""
+    a = stream.to_device(np.ones(2))
+    with pytest.raises(InvalidArgument, match="has no attribute 'b'; it has none, and the inputs x1, x2"):
+        stream.execute(ops.Add(a, b=a))
+
+
+async def test_awaiting_an_operation_says_what_to_await() -> None:
+    """It runs nowhere without a stream."""
+    with pytest.raises(TypeError, match=r"use 'await stream.execute\(...\)'"):
+        await ops.Add(1.0, 2.0)
+
+
+@pytest.mark.parametrize(("limit", "delta"), [(float("nan"), 1.0), (float("inf"), 1.0), (4.0, float("nan"))])
+def test_a_range_without_an_end_is_refused(stream: aacl.blocking.Stream, limit: float, delta: float) -> None:
+    """The text shows the three values."""
+    with pytest.raises(InvalidArgument, match=f"range from 0.0 to {limit} by {delta} has no finite number"):
+        stream.execute(ops.Range(0.0, limit, delta))
+
+
+def test_an_operator_known_by_name_only_says_so(stream: aacl.blocking.Stream) -> None:
+    """With and without outputs given."""
+    a = stream.to_device(np.ones((1, 1, 4, 4), np.float32))
+    attributes = {"strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0]}
+    for out in (None, a):
+        with pytest.raises(NotSupported, match="Conv2D is known by name only"):
+            stream.execute(aacl.Operation("Conv2D", [a, a], attributes, out=out))
+
+
+@pytest.mark.parametrize(("dtype", "number"), [(np.float16, 1e6), (np.float32, 1e300), ("bfloat16", 1e300)])
+def test_a_number_that_would_become_infinite_is_refused(
+    stream: aacl.blocking.Stream, dtype: str, number: float
+) -> None:
+    """A number is rounded to the tensor's type, but not cut off; an infinite one stays so."""
+    a = stream.to_device(np.ones(2), dtype)
+    with pytest.raises(InvalidArgument, match="does not hold them"):
+        stream.execute(ops.Add(a, number))
+    infinite = stream.execute(ops.Add(a, float("inf")))
+    assert stream.to_host(infinite).astype(np.float64).tolist() == [np.inf] * 2
+
+
+def test_an_attribute_that_is_a_set_is_refused(stream: aacl.blocking.Stream) -> None:
+    """At the construction: nothing of that kind can be an attribute."""
+    a = stream.to_device(np.ones(2, np.float32))
+    with pytest.raises(InvalidArgument, match="cannot be an attribute"):
+        aacl.Operation("Adds", [a], {"value": {1}})
+
+
+def test_read_only_host_memory_is_no_output(stream: aacl.blocking.Stream) -> None:
+    """Writing there would end the process."""
+    a = stream.to_device(np.ones(4, np.float32))
+    with mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ) as pages:
+        buffer = aacl.memory.host_memory(np.frombuffer(pages, np.uint8).ctypes.data, 16)
+        out = aacl.Tensor(a.desc, buffer)
+        with pytest.raises(InvalidMemoryRange, match="cannot write 16 bytes"):
+            stream.execute(ops.Add(a, a, out=out))

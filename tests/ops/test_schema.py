@@ -168,10 +168,23 @@ def test_wrong_number_of_inputs(count: int) -> None:
     schema = parse_prototype("M\tx1:0:0:FLOAT;x2:0:0:FLOAT;bias:1:0:FLOAT\ty:0:0:FLOAT\t\t")
 
     assert [p.name for p in schema.assign(2)] == ["x1", "x2"]
-    with pytest.raises(InvalidArgument, match=rf"operator M was given {count} inputs; it takes x1, x2, bias\?"):
+    given = "1 input" if count == 1 else f"{count} inputs"
+    with pytest.raises(
+        InvalidArgument, match=rf"operator M was given {given}; it takes x1, x2, bias\? \(\? may be absent\)$"
+    ):
         schema.assign(count)
     with pytest.raises(InvalidArgument, match="operator M was given 2 inputs"):
         schema.assign(2, omit_optional=False)
+
+
+def test_a_wrong_number_of_inputs_explains_the_marks_that_it_shows() -> None:
+    """No legend for marks that are not there."""
+    plain = parse_prototype("M\tx1:0:0:FLOAT;x2:0:0:FLOAT\ty:0:0:FLOAT\t\t")
+    with pytest.raises(InvalidArgument, match=r"was given 1 input; it takes x1, x2$"):
+        plain.assign(1)
+    dynamic = parse_prototype("M\tx:0:1:FLOAT;bias:1:0:FLOAT\ty:0:0:FLOAT\t\t")
+    with pytest.raises(InvalidArgument, match=r"x\*, bias\? \(\? may be absent, \* stands for one or more\)$"):
+        dynamic.assign(0)
 
 
 def test_data_types_are_checked() -> None:

@@ -25,7 +25,7 @@ def test_an_interrupt_anywhere_leaves_a_stream_that_works(kind: str, traceback: 
         timeout=18,
     )
 
-    assert re.fullmatch(r"places: \d\d+, bytes lost: 0", done.output), done
+    assert re.fullmatch(r"places: [1-9]\d*, bytes lost: 0", done.output), done
 
 
 def test_thousands_of_interrupts() -> None:
@@ -100,13 +100,16 @@ def test_an_interrupt_in_a_blocks_body_ends_the_block() -> None:
         armed = False
         def interrupt(_, frame):
             global armed
-            if armed and frame.f_code.co_name != "__del__":  # Python swallows what a finalizer raises
+            # One in a finalizer or a weak reference's callback is swallowed by Python: try again.
+            if armed and frame.f_code.co_name not in ("__del__", "remove"):
                 armed = False
                 raise KeyboardInterrupt
         signal.signal(signal.SIGALRM, interrupt)
         choose, interrupted = random.Random(2), 0
         with blocking.Device(0) as device:
             a = aacl.empty((64,), np.float64)
+            with blocking.Stream(device) as first:
+                first.execute(ops.Add(a, a))
             for _ in range(300):
                 try:
                     with blocking.Stream(device) as stream:
@@ -120,7 +123,7 @@ def test_an_interrupt_in_a_blocks_body_ends_the_block() -> None:
                 except KeyboardInterrupt:
                     interrupted += 1
                 assert stream.closed
-        signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
         print(interrupted, aacl.open_resources())
         """,
         timeout=18,

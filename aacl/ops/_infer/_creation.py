@@ -86,4 +86,7 @@ def _count(call: Call, start: float, limit: float, delta: float) -> Shape:
         raise call.error("delta is 0")
     if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
         return fixed(len(range(start, limit, delta)))
-    return fixed(max(math.ceil((limit - start) / delta), 0))
+    steps = (limit - start) / delta
+    if not math.isfinite(steps):
+        raise call.error(f"the range from {start} to {limit} by {delta} has no finite number of elements")
+    return fixed(max(math.ceil(steps), 0))

@@ -184,7 +184,8 @@ def apply(
     found = RULES.get(schema.op_type)
     if found is None:
         raise NotSupported(
-            f"no rule is known for the output shapes of operator {schema.op_type}; describe its outputs yourself"
+            f"operator {schema.op_type} is known by name only: this runtime has no rule for the shapes of its outputs, "
+            "so that it cannot run it yet; compute it on the host with stream.call, or as part of a model"
         )
     present = tuple(None if desc is None or desc.dtype is DataType.UNDEFINED else desc for desc in inputs)
     schema.check_inputs(present)

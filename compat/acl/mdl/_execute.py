@@ -52,7 +52,9 @@ def execute_async(model_id: int, input: int, output: int, stream: int) -> int:
     target, loaded = stream_at(stream), model_at(model_id)
     given, wanted = datasets.get(input), datasets.get(output)
     _check_shapes(loaded, given)
-    watch(target, loaded.runs.submit(target.stream, spans_of(given), spans_of(wanted)))
+    run = loaded.runs.submit(target.stream, spans_of(given), spans_of(wanted))
+    loaded.note(target, run)
+    watch(target, run)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aacl
 from aacl.errors import InvalidArgument, ModelDataError, ModelPathError
+from acl import _blocks
 from acl._devices import current
 from acl._status import code_alone, with_code
 from acl.mdl._models import Loaded, models, take_model
@@ -85,7 +86,8 @@ def unload(model_id: int) -> int:
     """Wait for a model's queued runs and let go of it; descriptions made from it stay good.
 
     Returns:
-        0; 145003 if there is no such model (any more); 107004 if it was loaded in another context, and then it stays.
+        0; 145003 if there is no such model (any more); 107004 if it was loaded in another context; 507004 in a
+        callback that one of the runs comes after. With the last two the model stays.
     """
     loaded = take_model(model_id)
     loaded.runs.clear()
@@ -162,7 +164,7 @@ def read_memory(address: int, nbytes: int) -> bytes:
     address, nbytes = index(address), index(nbytes)
     if not address or nbytes < 1:
         raise InvalidArgument(f"there is no model of {nbytes} bytes at {address:#x}")
-    return aacl.memory.read_bytes(address, nbytes)
+    return _blocks.read(address, nbytes)
 
 
 def read_signature(data: bytes) -> aacl.models.ModelSignature:

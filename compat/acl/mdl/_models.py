@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aacl
 from aacl.errors import WrongModelContext
@@ -11,9 +11,12 @@ from acl._contexts import at_close
 from acl._devices import current
 from acl._handles import Handles
 from acl._status import MODEL_ID_INVALID
+from acl._streams import refuse_in_callback
+from acl._threads import settle
 
 if TYPE_CHECKING:
     from acl._contexts import Context
+    from acl._streams import Stream
     from acl.mdl._runs import Runs
 
 __all__ = ("Loaded", "model_at", "models", "take_model")
@@ -27,15 +30,36 @@ class Loaded:
         context: where it was loaded, and where alone it may be used.
         stream: what blocking runs are submitted to, so that they wait for nothing but themselves.
         runs: the prepared runs.
+        latest: the last run that each stream was given.
     """
 
-    __slots__ = ("context", "model", "runs", "stream")
+    __slots__ = ("context", "latest", "model", "runs", "stream")
 
     def __init__(self, model: aacl.Model, context: Context, runs: Runs) -> None:
         self.model, self.context, self.runs = model, context, runs
+        self.latest: dict[Stream, aacl.Completion[Any]] = {}
         self.stream = aacl.blocking.open_resource(aacl.Stream(context.context, fair=False))
 
+    def note(self, stream: Stream, run: aacl.Completion[Any]) -> None:
+        """Remember a run that a stream was given."""
+        latest = self.latest
+        if stream not in latest and len(latest) >= _MOST_STREAMS:
+            self.latest = latest = {other: last for other, last in [*latest.items()] if not last.done()}
+        latest[stream] = run
 
+    def drain(self) -> None:
+        """Wait for the runs.
+
+        Raises:
+            Refused: one comes after a callback that this thread runs, and would wait for itself.
+        """
+        pending = {stream: run for stream, run in [*self.latest.items()] if not run.done()}
+        refuse_in_callback("wait for a run after itself", lambda stream, blocks: blocks and stream in pending)
+        for run in pending.values():
+            settle(run)
+
+
+_MOST_STREAMS = 64  # whose last run is remembered, whether it is over or not
 models: Handles[Loaded] = Handles("model", MODEL_ID_INVALID, null=MODEL_ID_INVALID, numbers=count(1))
 
 
@@ -56,8 +80,8 @@ def model_at(model_id: int) -> Loaded:
 
 
 def take_model(model_id: int) -> Loaded:
-    """Return a loaded model whose number is dead from now on; raises as `model_at` does."""
-    model_at(model_id)
+    """Wait for a model's runs, and return it, whose number is dead from now on; raises as `model_at` and `drain` do."""
+    model_at(model_id).drain()
     return models.take(model_id)
 
 

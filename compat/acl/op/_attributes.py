@@ -51,8 +51,15 @@ class Attributes:
 
     def put(self, name: str, kind: str, value: Any) -> None:
         """Set one; the kind tells 1, 1.0 and True apart."""
-        self.values[name], self._kinds[name] = value, (kind, value)
+        self.values[name], self._kinds[name] = value, (kind, _exact(value))
         self.key = tuple(sorted(self._kinds.items()))
+
+
+def _exact(value: Any) -> Any:
+    """Return something that is equal for the same value alone: 0.0 equals -0.0, and NaN not even itself."""
+    if type(value) is float:
+        return value.hex()
+    return tuple([_exact(item) for item in value]) if type(value) is tuple else value
 
 
 NO_ATTRIBUTES = Attributes()

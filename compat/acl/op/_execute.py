@@ -21,7 +21,7 @@ from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
 from acl.op._library import find
-from acl.op._operands import operands, results
+from acl.op._operands import check_dims, operands, results
 from acl.rt._exception import watch
 
 if TYPE_CHECKING:
@@ -170,6 +170,8 @@ def _prepare(request: Request, attributes: Mapping[str, Any]) -> tuple[aacl.Oper
             raise InvalidArgument(
                 f"operator {op_type}: {len(descs)} {what} descriptions and {len(spans)} {what} buffers were given"
             )
+    for position, desc in enumerate(outputs):
+        check_dims(f"operator {op_type}: output {position}", desc)
     complete = find(op_type, inputs, outputs, attributes)
     given, given_last = operands(op_type, inputs, input_spans)
     wanted, wanted_last = results(op_type, outputs, output_spans)

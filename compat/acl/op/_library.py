@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import aacl
 from aacl.errors import InvalidArgument, InvalidFile, ModelDataError, OperatorNotFound
+from acl import _blocks
 from acl._state import at_finalize, require_init, state
 from acl._status import MAX_OPQUEUE_NUM, Refused, code_alone
 
@@ -56,7 +57,7 @@ def load(model_ptr: int, model_size: int) -> int:
     address, nbytes = index(model_ptr), index(model_size)
     if not address or nbytes < 1:
         raise InvalidArgument(f"there is no operator model of {nbytes} bytes at {address:#x}")
-    operator = _operator(aacl.memory.read_bytes(address, nbytes))
+    operator = _operator(_blocks.read(address, nbytes))
     if operator is None:
         raise ModelDataError("this .om file holds a model, not an operator; load it with acl.mdl.load_from_mem")
     _add([operator])

@@ -11,7 +11,7 @@ from aacl.errors import InvalidArgument
 from acl import _blocks
 from acl._status import DIMS_UNKNOWN, Refused
 
-__all__ = ("Descs", "Spans", "contents", "operands", "results")
+__all__ = ("Descs", "Spans", "check_dims", "contents", "operands", "results")
 
 Descs: TypeAlias = "tuple[aacl.TensorDesc, ...]"
 Spans: TypeAlias = "tuple[tuple[int, int], ...]"
@@ -52,7 +52,7 @@ def results(op_type: str, descs: Descs, spans: Spans) -> tuple[list[aacl.Tensor]
 def contents(what: str, desc: aacl.TensorDesc, span: tuple[int, int]) -> aacl.abc.Array:
     """Return a copy of a tensor's elements, wherever they lie."""
     _check(what, desc, span)
-    data = aacl.memory.read_bytes(span[0], desc.nbytes)
+    data = _blocks.read(span[0], desc.nbytes)
     return np.frombuffer(data, desc.dtype.numpy_dtype).reshape(desc.shape)
 
 
@@ -61,9 +61,14 @@ def _tensor(what: str, desc: aacl.TensorDesc, span: tuple[int, int]) -> aacl.Ten
     return _blocks.tensor_at(desc, span[0])
 
 
-def _check(what: str, desc: aacl.TensorDesc, span: tuple[int, int]) -> None:
+def check_dims(what: str, desc: aacl.TensorDesc) -> None:
+    """Raise `Refused` for unknown dims (145000): how much memory that would be is unknown too."""
     if not desc.is_static:
         raise Refused(DIMS_UNKNOWN, f"{what} has unknown dims, {list(desc.shape)}; describe it with those of this run")
+
+
+def _check(what: str, desc: aacl.TensorDesc, span: tuple[int, int]) -> None:
+    check_dims(what, desc)
     if desc.nbytes > span[1]:
         raise InvalidArgument(f"{what} takes {desc.nbytes} bytes; its buffer has {span[1]}")
 

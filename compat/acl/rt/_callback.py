@@ -14,11 +14,12 @@ from acl._status import (
     STREAM_NO_CALLBACK,
     STREAM_SUBSCRIBE,
     THREAD_SUBSCRIBE,
+    Polled,
     Refused,
     code_alone,
 )
 from acl._streams import streams
-from acl._threads import report_queue
+from acl._threads import here, known_queue, report_queue, reporting_threads
 from acl.rt._exception import watch
 from acl.rt._wait import seconds
 
@@ -30,18 +31,25 @@ if TYPE_CHECKING:
 
 __all__ = ("launch_callback", "process_report", "subscribe_report", "unsubscribe_report")
 
+_MOST_THREADS = 128  # that report in one process, as the documentation of the 310 family states
+_IDENTIFIERS = range(1, 1 << 64)
+
 
 class _Callback:
     """One call, as its stream runs it; it is dropped with the command."""
 
-    __slots__ = ("_argument", "_function", "_queue")
+    __slots__ = ("_argument", "_function", "_place", "_queue")
 
-    def __init__(self, function: Callable[[Any], object], argument: object, queue: ReportQueue) -> None:
-        self._function, self._argument, self._queue = function, argument, queue
+    def __init__(
+        self, function: Callable[[Any], object], argument: object, queue: ReportQueue, place: tuple[Stream, bool]
+    ) -> None:
+        self._function, self._argument, self._queue, self._place = function, argument, queue, place
 
     def __call__(self) -> None:
         if self._queue.closed:
             raise Refused(THREAD_SUBSCRIBE, f"thread {self._queue.thread}, which should report a callback, is over")
+        outer = here.callbacks
+        here.callbacks = (*outer, self._place)
         try:
             self._function(self._argument)
         except Exception:
@@ -50,6 +58,8 @@ class _Callback:
 
             traceback.print_exc(file=sys.stderr)
             raise
+        finally:
+            here.callbacks = outer
 
 
 @code_alone
@@ -61,17 +71,25 @@ def subscribe_report(thread_id: int, stream: int) -> int:
         stream: 0 stands for the default one. A thread may serve many, all of one device.
 
     Returns:
-        0; 107011 if the stream is served already; 107012 if the thread serves another device; 107002, 107003 and
-        107017 for no context, a stream of another one, and no stream.
+        0; 107011 if the stream is served already; 107012 if the thread serves another device, or 128 others serve
+        streams; 107000 for a number that is no thread's; 107002, 107003 and 107017 for no context, a stream of another
+        one, and no stream. Callbacks of a thread that has ended fail with 107012 at the next synchronise.
     """
-    target, queue = stream_at(stream), report_queue(index(thread_id))
+    target, number = stream_at(stream), index(thread_id)
+    if number not in _IDENTIFIERS:
+        raise Refused(PARAM_INVALID, f"{number} is no thread; give what start_thread or threading.get_ident returned")
     device = target.context.device.index
     if _queue_of(target) is not None:
         raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is served by thread {target.reporter}; unsubscribe it first")
+    queue = report_queue(number)
     queue.streams.intersection_update(streams.objects)  # a dead thread's, whose identifier is used again, may be left
     if queue.streams and queue.device != device:
         raise Refused(
             THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too"
+        )
+    if not queue.streams and reporting_threads() >= _MOST_THREADS:
+        raise Refused(
+            THREAD_SUBSCRIBE, f"{_MOST_THREADS} threads serve streams, and no more can; let one serve several streams"
         )
     target.reporter, queue.device = queue.thread, device
     queue.streams.add(target.handle)
@@ -81,8 +99,8 @@ def subscribe_report(thread_id: int, stream: int) -> int:
 def _queue_of(stream: Stream) -> ReportQueue | None:
     """Return the queue of the thread that serves a stream; a thread that ended took its queue, and what it served, along."""
     if stream.reporter:
-        queue = report_queue(stream.reporter)
-        if stream.handle in queue.streams:
+        queue = known_queue(stream.reporter)
+        if queue is not None and stream.handle in queue.streams:
             return queue
         stream.reporter = 0
     return None
@@ -95,8 +113,8 @@ def unsubscribe_report(thread_id: int, stream: int) -> int:
     Returns:
         0; 107012 if the thread serves no stream; 107011 if it does not serve this one; other codes as there.
     """
-    target, queue = stream_at(stream), report_queue(index(thread_id))
-    if not queue.streams:
+    target, queue = stream_at(stream), known_queue(index(thread_id))
+    if queue is None or not queue.streams:
         raise Refused(THREAD_SUBSCRIBE, f"thread {thread_id} serves no stream")
     if target.reporter != queue.thread:
         raise Refused(STREAM_SUBSCRIBE, f"stream {stream} is not served by thread {thread_id}")
@@ -130,13 +148,16 @@ def launch_callback(fn: Callable[[Any], object], user_data: object, block_type: 
         raise Refused(
             STREAM_NO_CALLBACK, f"no thread reports callbacks of stream {stream}; call subscribe_report first"
         )
-    watch(target, target.stream.call(_Callback(fn, user_data, queue), on=queue, block=bool(block_type)))
+    blocks = bool(block_type)
+    watch(target, target.stream.call(_Callback(fn, user_data, queue, (target, blocks)), on=queue, block=blocks))
     return 0
 
 
 @code_alone
 def process_report(timeout: int) -> int:
     """Wait for callbacks of the streams that this thread serves, and run those that are there.
+
+    That none came is an answer, not a failure: it leaves no last error and no text.
 
     Args:
         timeout: milliseconds to wait for the first one; -1 waits for ever.
@@ -152,5 +173,5 @@ def process_report(timeout: int) -> int:
     if queue.process(seconds(timeout)):
         return 0
     if not queue.streams:
-        raise Refused(THREAD_SUBSCRIBE, "no stream is bound to this thread; call subscribe_report with its identifier")
-    raise Refused(REPORT_TIMEOUT, "no callback came in time")
+        raise Polled(THREAD_SUBSCRIBE, "no stream is bound to this thread; call subscribe_report with its identifier")
+    return REPORT_TIMEOUT

@@ -28,7 +28,7 @@ def destroy_context(context: int) -> int:
 
     Returns:
         0; 100000 for 0 and for a default context, which ends with its device; 107017 if it is no context
-        (any more); otherwise the code of queued work that failed and whose stream nobody had synchronised.
+        (any more); 507004 in a callback of one of its streams, and then it stays; otherwise the code of queued work that failed and whose stream nobody had synchronised.
     """
     close_context(contexts.get(context))
     return 0

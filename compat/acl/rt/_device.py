@@ -45,8 +45,9 @@ def reset_device(device_id: int) -> int:
     """Use a device once less. The last one waits for its work and ends its contexts, streams and memory.
 
     Returns:
-        0; 107002 if it is not in use; 107001 if there is no such device; otherwise the code of queued
-        work that failed and whose stream nobody had synchronised (the device is closed then too).
+        0; 107002 if it is not in use; 107001 if there is no such device; 507004 in a callback of one of its
+        streams, if this was the last use, and then it counts still; otherwise the code of queued work that failed
+        and whose stream nobody had synchronised (the device is closed then too).
     """
     _devices.reset_device(device_id)
     return 0

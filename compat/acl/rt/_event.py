@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from operator import index
+from typing import TYPE_CHECKING
 
 import aacl
-from aacl.errors import EventNotRecorded, WrongContext
+from aacl.errors import EventNotRecorded, EventTimeout, WrongContext
 from acl._devices import OpenDevice, current, stream_at
 from acl._handles import Handles
 from acl._status import PARAM_INVALID, Refused, code_alone, with_code
-from acl.rt._wait import seconds
+from acl._streams import refuse_in_callback
+from acl._threads import here
+from acl.rt._wait import block, seconds
+
+if TYPE_CHECKING:
+    from acl._streams import Stream
 
 __all__ = (
     "create_event",
@@ -47,15 +53,17 @@ class _Event:
         flags: what it may be used for.
         maker: the call that made it, on which depends what else takes it.
         reset: whether it was reset after its last recording.
+        stream: where it was recorded last.
         waits: the waits of streams that are not known to be over.
     """
 
-    __slots__ = ("device", "event", "flags", "maker", "reset", "waits")
+    __slots__ = ("device", "event", "flags", "maker", "reset", "stream", "waits")
 
     def __init__(self, device: OpenDevice, flags: int, maker: str) -> None:
         self.event = aacl.Event()
         self.device, self.flags, self.maker = device, flags, maker
         self.reset = False
+        self.stream: Stream | None = None
         self.waits: list[aacl.Completion[None]] = []
 
     def require(self, handle: int, flag: int, act: str) -> None:
@@ -131,7 +139,7 @@ def record_event(event: int, stream: int) -> int:
     if mark.device is not target.context.device:
         raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
     target.stream.record_event(mark.event)
-    mark.reset = False
+    mark.reset, mark.stream = False, target
     return 0
 
 
@@ -202,7 +210,12 @@ def query_event_wait_status(event: int) -> tuple[int, int]:
 
 @code_alone
 def synchronize_event(event: int) -> int:
-    """Wait until an event's latest recording is reached. Returns 0; 107002 without a context; 107017 if it is none."""
+    """Wait until an event's latest recording is reached.
+
+    Returns:
+        0, at once if the event was never recorded; 107000 if it was reset and not recorded since; 507004 in a
+        callback that the recording comes after; 107002 without a context; 107017 if it is none.
+    """
     _wait(event, None)
     return 0
 
@@ -224,7 +237,13 @@ def synchronize_event_with_timeout(event: int, timeout: int) -> int:
 
 def _wait(handle: int, timeout: float | None) -> None:
     current()
-    aacl.blocking.wait_event(_events.get(handle).event, timeout, block_loop=True)
+    mark = _events.get(handle)
+    if mark.reset:
+        raise Refused(PARAM_INVALID, f"event {handle} was reset, and nothing will reach it; record it first")
+    if here.callbacks and mark.pending:
+        refuse_in_callback("wait for what comes after it", lambda stream, blocks: blocks and stream is mark.stream)
+    if not block(mark.event, timeout):
+        raise EventTimeout(f"event {handle} was not reached after {timeout} s; the work before it goes on")
 
 
 @with_code(0.0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from acl._handles import Handles
 from acl._state import at_finalize
 from acl._status import INVALID_PARAM, code_alone, code_of, plain
+from acl._threads import here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,17 +55,21 @@ def watch(stream: Stream, completion: aacl.Completion[Any]) -> None:
             # Not exception(): looking on must not count as receiving the error.
             error = done.failure
             if error is not None:
-                _tell(_Info(task, stream.stream.number, thread, stream.context.device.index, code_of(error)))
+                _tell(stream, _Info(task, stream.stream.number, thread, stream.context.device.index, code_of(error)))
 
         completion.add_done_callback(over)
 
 
-def _tell(info: _Info) -> None:
+def _tell(stream: Stream, info: _Info) -> None:
+    """Call the callback; the stream goes on only then, so that it must not wait for that."""
+    outer = here.callbacks
     for callback in _callback[:]:
         handle = _infos.add(info)
+        here.callbacks = (*outer, (stream, True))
         try:
             callback(handle)
         finally:
+            here.callbacks = outer
             with suppress(KeyError):  # the callback may have finalised the runtime
                 del _infos.objects[handle]
 

@@ -55,7 +55,8 @@ def destroy_stream(stream: int) -> int:
 
     Returns:
         0; 100000 for 0; 107003 if it belongs to another context; 107017 if it is no stream (any more);
-        otherwise the code of its work that failed and that nobody had synchronised (it is ended then too).
+        507004 in a callback of the stream itself, which stays; otherwise the code of its work that failed and that
+        nobody had synchronised (it is ended then too).
     """
     close_stream(_own(stream))
     return 0

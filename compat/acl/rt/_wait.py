@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from aacl.errors import WaitTimeout, WouldBlock
 from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
+from acl._streams import refuse_in_callback
+from acl._threads import here, settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import aacl
     from acl._streams import Stream
 
-__all__ = ("seconds", "wait", "wait_all")
+__all__ = ("block", "seconds", "wait", "wait_all")
 
 _LONGEST = int(threading.TIMEOUT_MAX) * 1000  # milliseconds that a thread can wait
 
@@ -45,19 +48,23 @@ def wait(stream: Stream, timeout: float | None = None) -> None:
     native = stream.stream
     barrier = native.barrier(detached=False)
     if not barrier.done():
-        _block(stream, barrier, timeout)
+        if here.callbacks:
+            refuse_in_callback("wait for its own stream", lambda other, blocks: blocks and other is stream)
+        if not block(barrier, timeout):
+            raise WaitTimeout(f"stream {stream.handle} is not through its work after {timeout} s; the work goes on")
     native.raise_failure()
 
 
-def _block(stream: Stream, barrier: object, timeout: float | None) -> None:
+def block(mark: aacl.Completion[None] | aacl.Event, timeout: float | None) -> bool:
+    """Wait for a command or an event; return whether it is over in time.
+
+    Raises:
+        Refused: it comes after a callback that this thread runs (507004).
+    """
     try:
-        over = barrier.wait(timeout, block_loop=True)  # type: ignore[attr-defined]
+        return settle(mark, timeout)
     except WouldBlock as error:
-        raise Refused(
-            STREAM_NOT_COMPLETE, f"a callback cannot wait for its own stream {stream.handle}: {error}"
-        ) from None
-    if not over:
-        raise WaitTimeout(f"stream {stream.handle} is not through its work after {timeout} s; the work goes on")
+        raise Refused(STREAM_NOT_COMPLETE, f"a callback cannot wait for its own stream: {error}") from None
 
 
 def wait_all(streams: Sequence[Stream], timeout: float | None) -> None:

@@ -61,7 +61,7 @@ def ptr_to_bytes(ptr: int, size: int) -> bytes:
     if nbytes < 0 or not address:
         raise ValueError(f"there are no {nbytes} bytes at address {address:#x}")
     try:
-        return aacl.memory.read_bytes(address, nbytes)
+        return _blocks.read(address, nbytes)
     except InvalidMemoryRange as error:
         fail("acl.util.ptr_to_bytes", error)
         raise ValueError(str(error)) from None

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = (
     "PREPARATIONS",
+    "TRANSCENDENTAL",
     "Body",
+    "Preparation",
     "elements",
+    "given",
     "integers",
     "kernel",
     "prepared",
