@@ -12,7 +12,9 @@ PIP_INSTALL := python -m pip install -qq --disable-pip-version-check --constrain
 # A stamp newer than these makes the second time quick. An environment holds absolute paths, so a stamp
 # names the folder that it was made in: one that was copied or moved here is made anew.
 INPUTS := pyproject.toml constraints.txt Makefile
-moved = $(if $(filter-out $(CURDIR),$(file <$(1)/.installed)),$(1)/.moved)
+# So is one that another version of Python made.
+STAMP := $(subst $() ,:,$(CURDIR) $(shell $(PYTHON) -c 'import platform; print(platform.python_version())'))
+moved = $(if $(filter-out $(STAMP),$(file <$(1)/.installed)),$(1)/.moved)
 
 .PHONY: help install demo test check format bench clean
 
@@ -22,7 +24,7 @@ help:  ## Say what there is
 install: $(VENV)/.installed  ## Make .venv, with the package and what its tests and demo need
 
 demo: install  ## Run the demo
-	@$(call activate,$(VENV)); python examples/magika_demo.py
+	@$(call activate,$(VENV)); python examples/magika_demo.py $(ARGS)
 
 test: install  ## Run the tests, on asyncio and on uvloop
 	@$(call activate,$(VENV)); python -m pytest $(ARGS)
@@ -41,21 +43,21 @@ bench: $(BENCH)/.installed  ## Measure, beside the peers that can be installed
 	@$(call activate,$(BENCH)); python -m benchmarks $(ARGS)
 
 clean:  ## Remove what was made here
-	rm -rf $(VENV) $(BENCH) build dist .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) out build dist .cache .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The build tools come first, pinned like the rest, so that the build needs no environment of its own.
 $(VENV)/.installed: $(INPUTS) $(call moved,$(VENV))
 	$(call environment,$(VENV))
 	@$(call activate,$(VENV)); $(PIP_INSTALL) --no-build-isolation --editable '.[demo,dev]'
-	@echo "$(CURDIR)" > $@
+	@echo "$(STAMP)" > $@
 
 $(BENCH)/.installed: $(INPUTS) $(call moved,$(BENCH))
 	$(call environment,$(BENCH))
 	@$(call activate,$(BENCH)); $(PIP_INSTALL) --no-build-isolation --editable .
 	@$(call activate,$(BENCH)); python -c "$$LIST_PEERS" | while read -r peer; do \
 	    $(PIP_INSTALL) "$$peer" || echo "bench: $$peer cannot be installed here; it is left out of the comparison"; done
-	@echo "$(CURDIR)" > $@
+	@echo "$(STAMP)" > $@
 
 define LIST_PEERS
 import tomllib

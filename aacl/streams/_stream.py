@@ -161,12 +161,12 @@ class Stream(StreamEngine):
             UnsupportedDataType: the array's dtype has no AscendCL equivalent.
             OutOfMemory: the device is full.
         """
+        began = perf_counter_ns()
         self._check_open("copy to")
         host = _as_array(array, dtype)
         tensor = empty(self._memory, TensorDesc.of(host.dtype, host.shape))
         work = Write.of(tensor, host)
         if copy or not host.nbytes:
-            began = perf_counter_ns()
             np.copyto(tensor._array, host)
             return finished(tensor, self._meter.charged(perf_counter_ns() - began))
         return self.execute(work)
