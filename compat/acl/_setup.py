@@ -11,7 +11,7 @@ import aacl
 from aacl.errors import AlreadyInitialized, NotSupported
 from acl._devices import devices
 from acl._state import state
-from acl._status import Refused, answer, code_alone, entry, fail, plain, recent_text, with_code
+from acl._status import Refused, code_alone, code_of, entry, fail, plain, recent_text, with_code
 
 __all__ = (
     "app_log",
@@ -48,7 +48,7 @@ def init(config_path: str = "") -> int:
     try:
         state.initialize(config_path)
     except AlreadyInitialized as error:
-        return answer("acl.init", error)
+        return code_of(error)  # an answer, not a failure: it leaves no last error
     return 0
 
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = (
     "Polled",
     "Refused",
-    "answer",
     "code_alone",
     "code_of",
     "entry",
@@ -103,14 +102,6 @@ def fail(name: str, error: BaseException) -> int:
             _process_wide[0] = text
     else:
         here.text = text
-    return code
-
-
-def answer(name: str, error: BaseException) -> int:
-    """Remember a text as `fail` does and return the code, which is no failure: the last error stays what it was."""
-    last = here.error
-    code = fail(name, error)
-    here.error = last
     return code
 
 

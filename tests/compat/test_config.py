@@ -40,14 +40,25 @@ def test_keys(tmp_path: Path, text: str, field: str, value: object) -> None:
     assert getattr(_read(tmp_path, text), field) == value
 
 
-@pytest.mark.parametrize("text", ['{"defaultDevice": "0"}', '{"defaultDevice": {}}', '{"a": 1', "5", "null", ""])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"defaultDevice": {"default_device": 1e999}}',
+        '{"defaultDevice": "0"}',
+        '{"defaultDevice": {}}',
+        '{"a": 1',
+        "5",
+        "null",
+        "",
+    ],
+)
 def test_files_that_are_refused(tmp_path: Path, text: str) -> None:
     """What is not the JSON it should be names the file and the reason."""
     with pytest.raises(InvalidJson, match=r"acl\.json"):
         _read(tmp_path, text)
 
 
-@pytest.mark.parametrize("number", ['"many"', "0", "-5", "null"])
+@pytest.mark.parametrize("number", ['"many"', "0", "-5", "null", "1e999"])
 def test_queue_lengths_that_are_none(tmp_path: Path, number: str) -> None:
     """max_opqueue_num is a number from 1 on; the code is its own."""
     with pytest.raises(Refused, match="max_opqueue_num") as refused:

@@ -63,6 +63,32 @@ def test_children_forked_after_init_are_told_so() -> None:
     assert out.splitlines() == ["[100001, 100001, 100001, 100001, 200006, 100037] True", "0 0 0"]
 
 
+def test_children_forked_while_a_thread_allocates_host_memory() -> None:
+    """A child may free host memory although a thread of the parent held the lock of the table when it was forked."""
+    out = run_program(
+        """
+        import faulthandler, os, threading, acl
+        from acl import _blocks
+        acl.init(); acl.rt.set_device(0)
+        pointer, _ = acl.rt.malloc_host(64)
+        held, forked = threading.Event(), threading.Event()
+        def hold():
+            with _blocks._host_lock:
+                held.set(); forked.wait(5)
+        thread = threading.Thread(target=hold); thread.start(); held.wait(5)
+        child = os.fork()
+        if child == 0:
+            faulthandler.dump_traceback_later(5, exit=True)
+            print(acl.rt.free_host(pointer), acl.rt.free_host(pointer), flush=True)
+            os._exit(0)
+        forked.set(); thread.join()
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), acl.rt.free_host(pointer), acl.finalize())
+        """
+    )
+
+    assert out.splitlines() == ["0 100000", "0 0 0"]
+
+
 def test_children_forked_after_finalize_may_begin() -> None:
     """A parent that has ended its own use forks children that work."""
     out = run_program(

@@ -235,6 +235,32 @@ def test_texts_of_all_threads_together(tmp_path: Path) -> None:
     assert out == "True None\n"
 
 
+def test_polling_threads_leave_the_text_of_all_threads_alone(tmp_path: Path) -> None:
+    """With err_msg_mode "1", a thread whose polls find no callback does not replace the text of a failure."""
+    (tmp_path / "acl.json").write_text('{"err_msg_mode": "1"}')
+
+    out = run_program(
+        """
+        import threading, acl
+        acl.init("acl.json"); acl.rt.set_device(0)
+        stream, _ = acl.rt.create_stream()
+        acl.rt.set_device(-1)
+        def poll():
+            codes.append(acl.rt.process_report(1))
+            acl.rt.set_device(0)
+            acl.rt.subscribe_report(threading.get_ident(), stream)
+            codes.append(acl.rt.process_report(1))
+            codes.append(acl.rt.peek_at_last_error(0))
+        codes = []
+        thread = threading.Thread(target=poll); thread.start(); thread.join()
+        print(codes, "device -1" in acl.get_recent_err_msg())
+        """,
+        folder=tmp_path,
+    )
+
+    assert out == "[107012, 507012, 107012] True\n"
+
+
 def test_recent_text_is_the_threads_own_and_clears_on_reading() -> None:
     """By default a thread reads its own latest failure, once."""
     ok(acl.init())

@@ -133,6 +133,39 @@ def test_the_exception_callback_sees_a_failing_run(device: int, tmp_path: Path) 
     assert codes == [507011]
 
 
+def test_unloading_in_a_callback_that_a_run_comes_after(model: int, gate: MakeGate, reporter: Reporter) -> None:
+    """Unload in a blocking callback is 507004 while a run is queued behind it; the model stays, and the run succeeds."""
+    stream, context = good(acl.rt.create_stream()), good(acl.rt.get_context())
+    given, wanted = Dataset(X), Dataset(np.zeros_like(X))
+    codes: list[int] = []
+    held = gate(stream)
+
+    def unload(_data: object) -> None:
+        ok(acl.rt.set_context(context))
+        codes.append(acl.mdl.unload(model))
+
+    ok(acl.rt.launch_callback(unload, None, 1, stream))
+    ok(acl.mdl.execute_async(model, given.handle, wanted.handle, stream))
+    held.open()
+    ok(acl.rt.synchronize_stream(stream))
+
+    assert codes == [507004]
+    np.testing.assert_array_equal(wanted.read(), X + 1)
+    ok(acl.mdl.unload(model))
+
+
+@pytest.mark.parametrize("offset", [0, 8])
+@pytest.mark.parametrize("which", ["input", "output"])
+def test_buffers_that_leave_malloc_host_memory(model: int, which: str, offset: int) -> None:
+    """A buffer that begins in a malloc_host block and ends outside is 107000."""
+    host, other = good(acl.rt.malloc_host(offset + 8)), Dataset(X)
+    beyond = _dataset((host + offset, 16))
+    pair = (beyond, other.handle) if which == "input" else (other.handle, beyond)
+
+    assert acl.mdl.execute(model, *pair) == 107000
+    assert "reach beyond" in (acl.get_recent_err_msg() or "")
+
+
 def test_runs_take_their_place_in_the_stream(model: int, gate: MakeGate) -> None:
     """execute_async runs behind what is queued, with what is in the memory then."""
     stream, given, wanted = good(acl.rt.create_stream()), Dataset(X), Dataset(np.zeros_like(X))

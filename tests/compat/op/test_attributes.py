@@ -42,6 +42,20 @@ def test_setters_keep_values(setter: Callable[..., int], value: Any, kept: Any) 
         setter(attr, 5, value)
 
 
+def test_keys_of_numbers_are_exact() -> None:
+    """0.0 and -0.0 have different keys, also in lists; NaN has the same one each time."""
+
+    def key(setter: Callable[..., int], value: Any) -> object:
+        attr = acl.op.create_attr()
+        ok(setter(attr, "value", value))
+        return attributes_at(attr).key
+
+    for setter, wrap in ((acl.op.set_attr_float, float), (acl.op.set_attr_list_float, lambda value: [1.0, value])):
+        assert key(setter, wrap(0.0)) != key(setter, wrap(-0.0))
+        assert key(setter, wrap(float("nan"))) == key(setter, wrap(float("nan")))
+        assert key(setter, wrap(0.1)) == key(setter, wrap(0.1))
+
+
 @pytest.mark.parametrize(
     ("setter", "value"),
     [

@@ -197,3 +197,24 @@ def test_numbers_of_events(device: int) -> None:
 
     assert good(acl.rt.get_event_id(one)) != good(acl.rt.get_event_id(two))
     assert good(acl.rt.get_event_avail_num()) == left - 2
+
+
+@pytest.mark.parametrize("timeout", [None, -1, 50])
+def test_waiting_for_an_event_that_was_reset_is_refused(stream: int, timeout: int | None) -> None:
+    """A reset event is not complete until it is recorded again: a wait for it is 107000, not 0 and not for ever."""
+    event = good(acl.rt.create_event_with_flag(SYNC))
+    ok(acl.rt.record_event(event, stream))
+    ok(acl.rt.reset_event(event, stream))
+
+    def wait() -> int:
+        code: int
+        if timeout is None:
+            code = acl.rt.synchronize_event(event)
+        else:
+            code = acl.rt.synchronize_event_with_timeout(event, timeout)
+        return code
+
+    assert (acl.rt.query_event(event), wait()) == ((1, 0), 107000)
+    assert "record it first" in (acl.get_recent_err_msg() or "")
+    ok(acl.rt.record_event(event, stream))
+    assert wait() == 0

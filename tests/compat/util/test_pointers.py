@@ -198,6 +198,20 @@ def test_bytes_of_bad_addresses(device: int) -> None:
         untyped.util.ptr_to_bytes("0", 4)
 
 
+def test_spans_that_leave_malloc_host_memory(device: int) -> None:
+    """A view or copy that begins in a malloc_host block and ends outside raises ValueError, wherever it begins."""
+    host = good(acl.rt.malloc_host(16))
+
+    for offset in (0, 8):
+        with pytest.raises(ValueError, match="reach beyond"):
+            acl.util.ptr_to_numpy(host + offset, (17 - offset,), 2)
+        with pytest.raises(ValueError, match="reach beyond"):
+            acl.util.ptr_to_bytes(host + offset, 17 - offset)
+        assert len(acl.util.ptr_to_bytes(host + offset, 16 - offset)) == 16 - offset
+    assert acl.op.load(host + 8, 16) == 107000
+    assert acl.mdl.load_from_mem(host + 8, 16) == (0, 107000)
+
+
 def test_odd_arrays_in_a_process_of_their_own() -> None:
     """C067: 0-d, empty, big-endian, structured, object and read-only arrays give an address, never a crash."""
     out = run_program(
