@@ -42,9 +42,11 @@ def _lines() -> dict[str, str]:
     return {line.partition("\t")[0]: line for line in text.splitlines()}
 
 
-def _unknown(op_type: str) -> str:
+def _unknown(op_type: object) -> str:
     import difflib  # only for this text
 
+    if not isinstance(op_type, str):
+        return f"an operator type is a name such as 'Add', not {op_type!r}"
     folded = {name.lower(): name for name in _lines()}
     close = difflib.get_close_matches(op_type.lower(), folded, n=3, cutoff=0.7)
     hint = f"close ones are {', '.join(folded[name] for name in close)}" if close else "operator_types() lists them"

@@ -71,14 +71,13 @@ class Operation(Work[Any]):
 
         Raises:
             OperatorNotFound: the catalogue has no such operator, and a host value is among the inputs.
-            InvalidArgument: an input is nothing of the above.
+            InvalidArgument: an input, an attribute or ``out`` is nothing of the above.
         """
         self._epoch = None
         self.op_type = op_type
-        self.attributes = _NO_ATTRIBUTES if not attributes else {name: _own(each) for name, each in attributes.items()}
+        self.attributes = _NO_ATTRIBUTES if not attributes else _owned(op_type, attributes)
         self.inputs = _operands(op_type, inputs)
-        self._out: tuple[Tensor, ...] | None
-        self._out = None if out is None else (out,) if isinstance(out, Tensor) else tuple(out)
+        self._out = None if out is None else _targets(op_type, out)
         self._key = attribute_key(self.attributes) if attributes else None
 
     def bind(self, memory: DeviceMemory) -> None:
@@ -209,12 +208,40 @@ def _apart(body: Callable[..., object], shared: tuple[int, ...], *arrays: Any) -
     body(*apart)
 
 
+def _owned(op_type: str, attributes: Mapping[str, object]) -> dict[str, object]:
+    """Return attributes that the program cannot change any more.
+
+    Raises:
+        InvalidArgument: they are not by name.
+    """
+    if not isinstance(attributes, Mapping) or not all(isinstance(name, str) for name in attributes):
+        raise InvalidArgument(f"operator {op_type}: attributes are a dict by name, not {attributes!r}")
+    return {name: _own(each) for name, each in attributes.items()}
+
+
+def _targets(op_type: str, out: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return the tensors to write.
+
+    Raises:
+        InvalidArgument: something else is among them.
+    """
+    tensors = (out,) if isinstance(out, Tensor) or not isinstance(out, Sequence) else tuple(out)
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise InvalidArgument(
+                f"operator {op_type}: out takes tensors to write, such as aacl.empty(...), not {each!r}"
+            )
+    return tensors
+
+
 def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
+    if not isinstance(inputs, (tuple, list)):
+        raise InvalidArgument(f"operator {op_type}: inputs are a list, not {inputs!r}")
     for given in inputs:
         if type(given) is not Tensor:
             break
     else:
-        return tuple(inputs)  # type: ignore[arg-type]
+        return tuple(inputs)
     flat = [given.output if isinstance(given, Completion) else given for given in spread(inputs)]
     return tuple(constants(schema_of(op_type), flat))
 

@@ -186,7 +186,7 @@ def test_text_that_is_no_json(text: bytes) -> None:
     ("element", "code", "words"),
     [
         (ADD | {"op": "Addd"}, "E10501", "Add"),
-        (ADD | {"input_desc": [tensor(8, 16)]}, "E19014", "1 inputs"),
+        (ADD | {"input_desc": [tensor(8, 16)]}, "E19014", "was given 1 input; it takes x1, x2"),
         (ADD | {"output_desc": []}, "E19014", "0 outputs"),
         (ADD | {"input_desc": [tensor(8, 16), tensor(8, 17)]}, "E19014", r"\(8, 16\).*\(8, 17\)"),
         (ADD | {"output_desc": [tensor(8, 17)]}, "E19014", r"\[8, 17\].*\[8, 16\]"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import aacl
-from aacl import InvalidArgument, InvalidMemoryRange, NotSupported, Operation, OperatorNotFound, ops
+from aacl import InvalidArgument, InvalidMemoryRange, NotSupported, Operation, OperatorNotFound, OutOfMemory, ops
 from aacl.ops import Operator
 
 
@@ -136,3 +137,70 @@ def test_read_only_host_memory_is_no_output(stream: aacl.blocking.Stream) -> Non
         out = aacl.Tensor(a.desc, buffer)
         with pytest.raises(InvalidMemoryRange, match="cannot write 16 bytes"):
             stream.execute(ops.Add(a, a, out=out))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "text"),
+    [
+        (("Add", 5), {}, "inputs are a list, not 5"),
+        (("Add", [1, 1], 5), {}, "attributes are a dict by name, not 5"),
+        (("Add", [1, 1], {5: 1}), {}, "attributes are a dict by name"),
+        (("Add", [1, 1]), {"out": 3}, "out takes tensors to write, such as aacl.empty"),
+        (("Add", [1, 1]), {"out": [None]}, "out takes tensors to write"),
+    ],
+)
+def test_an_operation_of_wrong_parts_is_refused(arguments: Any, named: Any, text: str) -> None:
+    """At the construction, by name."""
+    with pytest.raises(InvalidArgument, match=f"operator Add: {text}"):
+        aacl.Operation(*arguments, **named)
+
+
+def test_an_operator_type_is_a_name(stream: aacl.blocking.Stream) -> None:
+    """Anything else is not found, with the same class of error."""
+    a = stream.to_device(np.ones(2))
+    unnamed: Any = 5
+    with pytest.raises(OperatorNotFound, match="a name such as 'Add', not 5"):
+        stream.execute(aacl.Operation(unnamed, [a, a]))
+
+
+def test_a_depth_beyond_all_memory_is_a_shortage(stream: aacl.blocking.Stream) -> None:
+    """The output does not fit the device; nothing of that size is made on the host before."""
+    for depth in (2**40, 2**60):
+        with pytest.raises(OutOfMemory, match="cannot give"):
+            stream.execute(ops.OneHot([1], depth, 1.0, 0.0))
+
+
+@pytest.mark.parametrize("number", [1j, 1.5, 2**40, float("nan"), "5"])
+def test_a_number_that_an_integer_type_does_not_hold_is_refused(stream: aacl.blocking.Stream, number: Any) -> None:
+    """Nothing is cut off, wrapped around or parsed."""
+    a = stream.to_device(np.ones(2, np.int32))
+    with pytest.raises(InvalidArgument, match="input x2 is"):
+        stream.execute(ops.Add(a, number))
+
+
+def test_outputs_over_each_other_are_refused(stream: aacl.blocking.Stream) -> None:
+    """One of them would be lost."""
+    a, out = (stream.to_device(np.zeros(length, np.float32)) for length in (4, 2))
+    with pytest.raises(InvalidArgument, match="two of its outputs over each other"):
+        stream.execute(ops.SplitD(a, split_dim=0, num_split=2, out=[out, out]))
+
+
+def test_rounding_to_absurdly_many_digits_ends(stream: aacl.blocking.Stream) -> None:
+    """Every integer is nearer to 0 than to the next multiple."""
+    a = stream.to_device(np.ones(2, np.int32))
+    assert stream.to_host(stream.execute(ops.Round(a, decimals=-(2**40)))).tolist() == [0, 0]
+
+
+def test_a_range_takes_one_number_for_each_part(stream: aacl.blocking.Stream) -> None:
+    """None, or several, are refused."""
+    for start in ([], [1, 2]):
+        with pytest.raises(InvalidArgument, match="start, limit and delta hold one number each"):
+            stream.execute(ops.Range(start, 1, 1))
+
+
+@pytest.mark.parametrize("perm", [[2, 1], [2**70, 1], [-3, 0], [0, 0]])
+def test_a_perm_that_names_no_axes_is_refused(stream: aacl.blocking.Stream, perm: list[int]) -> None:
+    """An axis beyond the rank is not counted round."""
+    a = stream.to_device(np.ones((2, 3), np.float32))
+    with pytest.raises(InvalidArgument, match="is no order of the 2 dims"):
+        stream.execute(ops.TransposeD(a, perm=perm))

@@ -46,6 +46,8 @@ def range_(call: Call) -> Sequence[Output]:
     dtype = call.desc(0).dtype
     if any(part is None for part in parts):
         return [Output(dtype, (FREE,))]
+    if any(part is not None and part.size != 1 for part in parts):
+        raise call.error("start, limit and delta hold one number each")
     start, limit, delta = (part.reshape(-1)[0].item() for part in parts if part is not None)
     return [Output(dtype, _count(call, start, limit, delta))]
 

@@ -22,9 +22,11 @@ def transpose(call: Call) -> Sequence[Output]:
     dtype = call.result(call.desc(0).dtype)
     if shape is None or perm is None:
         return [Output(dtype, None if shape is None else (FREE,) * len(shape))]
-    if sorted(axis % max(len(shape), 1) for axis in perm) != list(range(len(shape))):
+    # An axis outside its range stays as it is, and then is none of those wanted.
+    places = [axis + len(shape) if -len(shape) <= axis < 0 else axis for axis in perm]
+    if sorted(places) != list(range(len(shape))):
         raise call.error(f"perm {tuple(perm)} is no order of the {len(shape)} dims of {call.titled(0)}")
-    return [Output(dtype, tuple(shape[axis] for axis in perm))]
+    return [Output(dtype, tuple(shape[axis] for axis in places))]
 
 
 @rule("Reshape")

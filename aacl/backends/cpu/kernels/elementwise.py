@@ -163,7 +163,7 @@ def _round(request: KernelRequest) -> Kernel:
 
 
 def _round_integers(decimals: int, x: Array, out: Array) -> None:
-    unit = 10 ** max(-decimals, 0)
+    unit = 10 ** min(max(-decimals, 0), 20)  # 20 digits are more than any integer type holds
     if unit > np.iinfo(x.dtype).max:  # nothing is as large as half a unit, or it rounds to more than fits
         out[...] = 0
     elif unit == 1:

@@ -7,6 +7,7 @@ result, and the body returns the exact shapes.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -138,12 +139,16 @@ def _one_hot(request: KernelRequest) -> Kernel:
     if not -1 <= axis < rank:
         raise InvalidArgument(f"operator OneHot: axis {axis} does not fit {rank} dims")
     axis %= rank
-    classes = np.arange(request.outputs[0].shape[axis]).reshape((-1,) + (1,) * (rank - 1 - axis))
+    classes = functools.cache(
+        lambda: np.arange(request.outputs[0].shape[axis]).reshape((-1,) + (1,) * (rank - 1 - axis))
+    )
 
     def body(x: Array, depth: Array, on_value: Array, off_value: Array, out: Array) -> None:
         if int(depth.reshape(())) != out.shape[axis]:
             raise ValueError(f"operator OneHot: depth is {int(depth.reshape(()))}; the output has {out.shape}")
-        hot = np.equal(np.expand_dims(x, axis), classes)
+        if not out.size:
+            return
+        hot = np.equal(np.expand_dims(x, axis), classes())  # made when the memory of the output is there
         np.copyto(out, np.where(hot, on_value.reshape(()), off_value.reshape(())))
 
     return prepared(request, body, 2 * elements(request.outputs[0]))

@@ -63,11 +63,12 @@ def _transpose_attribute(request: KernelRequest) -> Kernel:
 
 def _permuted(request: KernelRequest, perm: tuple[int, ...]) -> Body:
     rank = len(given(request, 0).shape)
-    if sorted(axis % max(rank, 1) for axis in perm) != list(range(rank)):
+    order = tuple(axis + rank if -rank <= axis < 0 else axis for axis in perm)
+    if sorted(order) != list(range(rank)):
         raise InvalidArgument(f"operator {request.op_type}: perm {perm} is no order of {rank} dims")
 
     def body(x: Array, out: Array) -> None:
-        turned = x.transpose(perm)
+        turned = x.transpose(order)
         require_shape(request.op_type, turned.shape, out)
         np.copyto(out, turned)
 
