@@ -33,7 +33,7 @@ STEP = 50_000
 TURN = 500_000
 LIMIT = 2_000_000
 
-_OVERHEAD = 1_000  # a command's own cost, beside its kernel's
+_OVERHEAD = 600  # a command's own cost, beside its kernel's
 _SAMPLES = 9
 _SAMPLED = 4  # one run in so many is measured, once enough are known
 _TRUSTED = 3  # samples before a cost is believed

@@ -144,7 +144,7 @@ class Completion(Generic[T]):
         raise TypeError(f"{self!r} is no array; await it")
 
     def __await__(self) -> Generator[Any, None, T]:
-        if self._state != DONE:
+        if self._state is not DONE:
             yield from self._wait_on_loop()
         return self._value  # type: ignore[no-any-return]
 

@@ -83,32 +83,34 @@ class StreamEngine(AsyncResource):
         # parked; the rest is attribute access. See `_queue` for the rules.
         memory = self._memory
         try:
-            is_bound = work._epoch is memory.epoch
+            if work._epoch is not memory.epoch:
+                if self._state is not _OPEN:
+                    self._check_open("execute work on")
+                work.bind(memory)
         except AttributeError:
+            if hasattr(work, "_epoch"):
+                raise
             raise InvalidArgument(_no_work(work)) from None
-        if not is_bound:
-            if self._state is not _OPEN:
-                self._check_open("execute work on")
-            work.bind(memory)
+        claim = self._claim
         try:
-            token = self._claim.pop()
+            token = claim.pop()
         except IndexError:
             return self._enqueue(work)
         meter = self._meter
         spent = meter.spent + work._cost.charge
         if spent > STEP or memory.unsettled:
-            self._claim.append(token)
+            claim.append(token)
             del token  # a frame that calls on must not keep it: see `_claim`
             return self._execute_carefully(work)
         meter.spent = spent
         try:
             work._run()
         except BaseException as error:
-            self._claim.append(token)
+            claim.append(token)
             del token
             return self._failed_here(work, error)
         state, result = meter.state, work._result
-        self._claim.append(token)  # before any other call: an interrupt behind it must not find the token here
+        claim.append(token)  # before any other call: an interrupt behind it must not find the token here
         completion: Completion[T] = _new(Completion)
         completion._state, completion._value = state, result
         if self._commands:

@@ -25,6 +25,9 @@ class Work(Generic[T_co]):
     A work is *bound* before its first run, and again whenever the memory's epoch
     has changed since: `bind` checks what it uses and sets the fields below, so
     that running it once more looks nothing up.
+
+    A work belongs to one thread at a time: binding it anew while another thread executes it
+    would give both the same result.
     """
 
     __slots__ = ("_cost", "_epoch", "_result", "_run")
