@@ -42,7 +42,7 @@ def _host_call(device: Device, stream: Stream) -> Callable[[], object]:
 
 
 def _round_trip(device: Device, stream: Stream) -> Callable[[], object]:
-    return lambda: stream.to_host(stream.to_device(np.ones(8))).result()
+    return lambda: aacl.blocking.wait(stream.to_host(stream.to_device(np.ones(8))))
 
 
 def _events(device: Device, stream: Stream) -> Callable[[], object]:

@@ -311,7 +311,7 @@ async def test_garbage_is_seen_on_the_way_from_busy_to_idle(stream: Stream) -> N
     def meanwhile(frame: FrameType, event: str, argument: object) -> Any:
         # The command before ends when `add` was bound and looked at, just before the claim is tried.
         code = frame.f_code
-        if event == "line" and "_claim.pop()" in linecache.getline(code.co_filename, frame.f_lineno):
+        if event == "line" and "claim.pop()" in linecache.getline(code.co_filename, frame.f_lineno):
             sys.settrace(None)
             seen.append(frame.f_lineno)
             gate.set()
