@@ -198,9 +198,9 @@ def test_submitting_while_the_stream_closes_is_answered() -> None:
             try:
                 completion = stream.execute(Late(int))
             except aacl.ClosedResource:
-                print("answered")
+                print("answered", flush=True)
             else:
-                print("answered" if completion.wait(2) else "left behind")
+                print("answered" if completion.wait(2) else "left behind", flush=True)
             os._exit(0)
         """
     )
