@@ -16,26 +16,30 @@ def test_time_is_that_of_the_work(stream: int, reporter: Reporter) -> None:
     """C040: two events around 120 ms of device work are about as far apart, not as far as the two calls."""
     start, end = good(acl.rt.create_event()), good(acl.rt.create_event())
     ok(acl.rt.subscribe_report(reporter.thread, stream))
+    began = time.perf_counter()
     ok(acl.rt.record_event(start, stream))
     ok(acl.rt.launch_callback(lambda _: time.sleep(0.12), None, 1, stream))
     ok(acl.rt.record_event(end, stream))
     ok(acl.rt.synchronize_stream(stream))
+    around = (time.perf_counter() - began) * 1000
 
     elapsed = good(acl.rt.event_elapsed_time(start, end))
 
     assert isinstance(elapsed, float)
-    assert 0.8 * 120 <= elapsed <= 1.5 * 120
+    assert 0.8 * 120 <= elapsed <= around
 
 
 def test_time_between_the_hosts_calls_counts(stream: int) -> None:
     """Records on an idle stream happen at once: 20 ms of the host's own between them show."""
     start, end = good(acl.rt.create_event()), good(acl.rt.create_event())
+    began = time.perf_counter()
     ok(acl.rt.record_event(start, stream))
     time.sleep(0.02)
     ok(acl.rt.record_event(end, stream))
     ok(acl.rt.synchronize_event(end))
+    around = (time.perf_counter() - began) * 1000
 
-    assert 19 <= good(acl.rt.event_elapsed_time(start, end)) <= 200
+    assert 19 <= good(acl.rt.event_elapsed_time(start, end)) <= around
 
 
 def test_back_to_back_records_are_not_negative(stream: int) -> None:
