@@ -65,13 +65,16 @@ class Kernel(NamedTuple):
     body: Callable[..., object]
     """Called with one array an input (None where absent), then one an output, all positional;
     reads the inputs and fills the outputs, which overlap no input, except as `in_place` allows.
-    Its return value is ignored."""
+    Its return value is ignored, except as `returns_shapes` says."""
     nbytes: int
     """Bytes read and written."""
     operations: int = 0
     """Arithmetic beyond one operation an element: what a matrix product does, say."""
     in_place: bool = False
     """Whether an output may lie exactly where an input does. Where not, the caller hands over a copy of that input."""
+    returns_shapes: bool = False
+    """Whether the results may be smaller than the outputs, whose shapes are then the largest ones: the body writes each
+    result without a gap at the start of its output and returns the exact shape of every one."""
 
 
 class DeviceProperties(NamedTuple):
@@ -145,6 +148,16 @@ class DeviceBackend(ABC):
     @abstractmethod
     def start(self, task: Callable[[], None]) -> None:
         """Run a task on one of the device's worker threads, soon; tasks never raise."""
+
+    @abstractmethod
+    def parallel(self, run: Callable[[int], object], count: int) -> None:
+        """Call ``run(0)`` to ``run(count - 1)``; on a worker's thread, spread over the cores that have nothing to do.
+
+        Returns when all that were begun are over. After a failure no further ones are begun.
+
+        Raises:
+            BaseException: what the failed call with the lowest number raised.
+        """
 
     @abstractmethod
     def close(self) -> None:

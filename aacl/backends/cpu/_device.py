@@ -11,7 +11,7 @@ import numpy as np
 
 from aacl.abc import Array, DeviceBackend, DeviceProperties, Kernel, KernelRequest, ModelEngine
 from aacl.backends.cpu._settings import core_count, memory_bytes, soc_name
-from aacl.backends.cpu._workers import Workers
+from aacl.backends.cpu._workers import Workers, parallel
 from aacl.errors import OutOfMemory
 
 if TYPE_CHECKING:
@@ -65,6 +65,10 @@ class CpuDevice(DeviceBackend):
     def start(self, task: Callable[[], None]) -> None:
         """Run a task on one of the device's threads."""
         self._workers.start(task)
+
+    def parallel(self, run: Callable[[int], object], count: int) -> None:
+        """Spread calls over the threads that have nothing to do."""
+        parallel(run, count)
 
     def close(self) -> None:
         """End the threads; the mapping goes with the last array on it."""

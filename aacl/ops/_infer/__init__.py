@@ -7,19 +7,10 @@ framework's operator, that operator's public documentation. One file a family;
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
-from aacl.ops._infer import (
-    _creation,
-    _elementwise,
-    _indexing,
-    _joining,
-    _layout,
-    _matrix,
-    _normalisation,
-    _reduction,
-    _slicing,
-)
 from aacl.ops._infer._rules import RULES, apply
 
 if TYPE_CHECKING:
@@ -30,17 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ("infer_outputs", "inferable_types")
 
-_ = (
-    _creation,
-    _elementwise,
-    _indexing,
-    _joining,
-    _layout,
-    _matrix,
-    _normalisation,
-    _reduction,
-    _slicing,
-)  # register themselves
+# Every module here registers its rules when it is imported.
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
 
 
 def infer_outputs(

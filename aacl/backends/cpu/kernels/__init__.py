@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pkgutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,23 +16,6 @@ if TYPE_CHECKING:
     from aacl.backends.cpu.kernels._registry import Preparation
 
 __all__ = ("find", "kernel_types")
-
-_FAMILIES = (
-    "activation",
-    "comparison",
-    "conversion",
-    "creation",
-    "division",
-    "elementwise",
-    "exponential",
-    "indexing",
-    "layout",
-    "matrix",
-    "normalisation",
-    "reduction",
-    "slicing",
-    "softmax",
-)
 
 
 def find(request: KernelRequest) -> Kernel:
@@ -64,7 +48,8 @@ def kernel_types() -> tuple[str, ...]:
 
 @functools.cache
 def _preparations() -> dict[str, Preparation]:
-    """Import every family, which registers its kernels, at the first request."""
-    for family in _FAMILIES:
-        importlib.import_module(f"{__name__}.{family}")
+    """Import every family (each public module here), which registers its kernels, at the first request."""
+    for family in pkgutil.iter_modules(__path__):
+        if not family.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{family.name}")
     return importlib.import_module(f"{__name__}._registry").PREPARATIONS  # type: ignore[no-any-return]

@@ -62,7 +62,9 @@ def _same_source(preparation: Preparation, other: Preparation) -> bool:
     return (preparation.__module__, preparation.__qualname__) == (other.__module__, other.__qualname__)
 
 
-def prepared(request: KernelRequest, body: Body, operations: int = 0, *, in_place: bool = False) -> Kernel:
+def prepared(
+    request: KernelRequest, body: Body, operations: int = 0, *, in_place: bool = False, returns_shapes: bool = False
+) -> Kernel:
     """Return a kernel that reads every input and writes every output once.
 
     Args:
@@ -70,10 +72,11 @@ def prepared(request: KernelRequest, body: Body, operations: int = 0, *, in_plac
         body: what runs.
         operations: beyond one operation an element.
         in_place: whether it gives the same where an output lies in the memory of an input.
+        returns_shapes: whether the outputs are as large as they may get, and the body returns the exact shapes.
     """
     tensors = (*request.inputs, *request.outputs)
     nbytes = sum(elements(info) * info.dtype.itemsize for info in tensors if info is not None)
-    return Kernel(body, nbytes, operations, in_place)
+    return Kernel(body, nbytes, operations, in_place, returns_shapes)
 
 
 def elements(info: TensorInfo) -> int:
