@@ -16,7 +16,7 @@ INPUTS := pyproject.toml constraints.txt Makefile
 STAMP := $(subst $() ,:,$(CURDIR) $(shell $(PYTHON) -c 'import platform; print(platform.python_version())'))
 moved = $(if $(filter-out $(STAMP),$(file <$(1)/.installed)),$(1)/.moved)
 
-.PHONY: help install demo test check format bench clean
+.PHONY: help install demo test check format docs bench clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -38,6 +38,10 @@ check: install  ## Lint, check formats, types and layers
 format: install  ## Put the sources in format
 	@$(call activate,$(VENV)); ruff check --fix .
 	@$(call activate,$(VENV)); ruff format .
+
+docs: install  ## Make the pages of docs that are made from tests
+	@$(call activate,$(VENV)); python -m tools.operators_page
+	@$(call activate,$(VENV)); python -m tools.onnx_nodes
 
 bench: $(BENCH)/.installed  ## Measure, beside the peers that can be installed
 	@$(call activate,$(BENCH)); python -m benchmarks $(ARGS)

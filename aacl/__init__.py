@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from aacl import memory as memory
     from aacl import models as models
     from aacl import ops as ops
+    from aacl import products as products
     from aacl.errors import Aborted as Aborted
     from aacl.errors import AclError as AclError
     from aacl.errors import AlreadyInitialized as AlreadyInitialized
+    from aacl.errors import AlreadyRegistered as AlreadyRegistered
     from aacl.errors import ClosedResource as ClosedResource
     from aacl.errors import EventNotRecorded as EventNotRecorded
     from aacl.errors import EventReversed as EventReversed
@@ -37,6 +39,10 @@ if TYPE_CHECKING:
     from aacl.errors import InvalidJson as InvalidJson
     from aacl.errors import InvalidMemoryRange as InvalidMemoryRange
     from aacl.errors import KernelError as KernelError
+    from aacl.errors import KernelLoadError as KernelLoadError
+    from aacl.errors import KernelNotFound as KernelNotFound
+    from aacl.errors import KernelOverflow as KernelOverflow
+    from aacl.errors import KernelRegistered as KernelRegistered
     from aacl.errors import ModelDataError as ModelDataError
     from aacl.errors import ModelInputMismatch as ModelInputMismatch
     from aacl.errors import ModelOutputMismatch as ModelOutputMismatch
@@ -76,7 +82,13 @@ if TYPE_CHECKING:
     from aacl.devices import device_count as device_count
     from aacl._factory import empty as empty
     from aacl._resource import open_resources as open_resources
+    from aacl.ops import Block as Block
+    from aacl.ops import Launch as Launch
     from aacl.ops import Operation as Operation
+    from aacl.ops import Registration as Registration
+    from aacl.ops import SharedKernel as SharedKernel
+    from aacl.ops import kernel_include_dir as kernel_include_dir
+    from aacl.ops import register_operator as register_operator
     from aacl.models import Model as Model
 
 _ROOMS = {
@@ -85,6 +97,7 @@ _ROOMS = {
         "Aborted",
         "AclError",
         "AlreadyInitialized",
+        "AlreadyRegistered",
         "ClosedResource",
         "EventNotRecorded",
         "EventReversed",
@@ -95,6 +108,10 @@ _ROOMS = {
         "InvalidJson",
         "InvalidMemoryRange",
         "KernelError",
+        "KernelLoadError",
+        "KernelNotFound",
+        "KernelOverflow",
+        "KernelRegistered",
         "ModelDataError",
         "ModelInputMismatch",
         "ModelOutputMismatch",
@@ -153,11 +170,19 @@ _ROOMS = {
     # what is open
     "aacl._resource": ("open_resources",),
     # operators
-    "aacl.ops": ("Operation",),
+    "aacl.ops": (
+        "Block",
+        "Launch",
+        "Operation",
+        "Registration",
+        "SharedKernel",
+        "kernel_include_dir",
+        "register_operator",
+    ),
     # models
     "aacl.models": ("Model",),
 }
-_MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops")
+_MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops", "products")
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 _HOMES |= {module: f"aacl.{module}" for module in _MODULES}
 

@@ -13,7 +13,7 @@ from aacl.errors import InvalidArgument, InvalidDevice
 if TYPE_CHECKING:
     from aacl.abc import Backend
 
-__all__ = ("backend", "check_index", "device_count")
+__all__ = ("backend", "check_index", "checks_kernels", "device_count")
 
 _lock = threading.Lock()
 _backend: Backend | None = None
@@ -36,6 +36,18 @@ def backend() -> Backend:
 def device_count() -> int:
     """Return how many devices can be opened."""
     return backend().device_count()
+
+
+def checks_kernels() -> bool:
+    """Return whether ``AACL_CHECK_KERNELS`` is 1: a program's own kernels then run between guard bytes.
+
+    Raises:
+        InvalidArgument: it is neither 0 nor 1.
+    """
+    text = os.environ.get("AACL_CHECK_KERNELS", "").strip() or "0"
+    if text not in ("0", "1"):
+        raise InvalidArgument(f"AACL_CHECK_KERNELS is {text!r}; set it to 0 or 1")
+    return text == "1"
 
 
 def check_index(index: int) -> int:

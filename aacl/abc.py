@@ -28,6 +28,7 @@ __all__ = (
     "KernelRequest",
     "ModelEngine",
     "TensorInfo",
+    "one_by_one",
 )
 
 # numpy.typing takes longer to import than the rest of this package: only checkers do.
@@ -48,6 +49,12 @@ class TensorInfo(Protocol):
         """The tensor's contents where they are known before the run, else None."""
 
 
+def one_by_one(run: Callable[[int], object], count: int) -> None:
+    """Call ``run(0)`` to ``run(count - 1)`` on this thread: `DeviceBackend.parallel` of a device with one core."""
+    for number in range(count):
+        run(number)
+
+
 class KernelRequest(NamedTuple):
     """One operator with everything that is fixed before its first run."""
 
@@ -57,6 +64,8 @@ class KernelRequest(NamedTuple):
     outputs: tuple[TensorInfo, ...]
     attributes: Mapping[str, Any]
     """Every attribute of the schema, defaults filled in."""
+    parallel: Callable[[Callable[[int], object], int], None] = one_by_one
+    """`DeviceBackend.parallel` of the device that is to run it."""
 
 
 class Kernel(NamedTuple):
@@ -151,7 +160,7 @@ class DeviceBackend(ABC):
 
     @abstractmethod
     def parallel(self, run: Callable[[int], object], count: int) -> None:
-        """Call ``run(0)`` to ``run(count - 1)``; on a worker's thread, spread over the cores that have nothing to do.
+        """Call ``run(0)`` to ``run(count - 1)``, on this thread and on the cores that have nothing to do.
 
         Returns when all that were begun are over. After a failure no further ones are begun.
 

@@ -12,10 +12,14 @@
     │   │   └── InvalidJson       100006  a file is not the JSON it should be
     │   ├── ModelPathError        145002  a model file is not there
     │   ├── ModelDataError        145006  a model file's bytes are not a model of ours
+    │   ├── KernelLoadError       100025  bytes are no kernel that this machine can load
+    │   ├── AlreadyRegistered     100030  the operator type is registered
+    │   ├── KernelRegistered      100031  the operator type has a kernel of that name
     │   ├── ModelInputMismatch    100017  the inputs do not fit the model
     │   └── ModelOutputMismatch   100018  the outputs do not fit the model
     ├── NotSupported              200006  understood, and not possible here
-    │   └── OperatorNotFound      100024  no kernel or operator model fits
+    │   ├── OperatorNotFound      100024  no kernel or operator model fits
+    │   └── KernelNotFound        100029  the operator type has no kernel of that name
     ├── NotInitialized            100001  the runtime is not initialised
     │   ├── AlreadyInitialized    100002  initialised before
     │   └── NotCurrent            107002  no device, context or stream is current
@@ -29,6 +33,7 @@
     ├── WouldBlock                207014  the queue is full
     ├── StreamError               507000  work of a stream failed and nobody received it
     │   ├── KernelError           507018  an operator's kernel failed
+    │   │   └── KernelOverflow    507043  it wrote where it may not
     │   └── ModelRunError         507011  a model's run failed
     └── WaitTimeout               507046  a wait ran out of time; the work goes on
         └── EventTimeout          507047  the same, waiting for an event
@@ -46,6 +51,7 @@ __all__ = (
     "Aborted",
     "AclError",
     "AlreadyInitialized",
+    "AlreadyRegistered",
     "ClosedResource",
     "EventNotRecorded",
     "EventReversed",
@@ -56,6 +62,10 @@ __all__ = (
     "InvalidJson",
     "InvalidMemoryRange",
     "KernelError",
+    "KernelLoadError",
+    "KernelNotFound",
+    "KernelOverflow",
+    "KernelRegistered",
     "ModelDataError",
     "ModelInputMismatch",
     "ModelOutputMismatch",
@@ -133,6 +143,18 @@ class ModelDataError(InvalidArgument, code=145006):
     """A model's bytes are empty, cut short, or not a model that runs here."""
 
 
+class KernelLoadError(InvalidArgument, code=100025):
+    """Bytes are no shared object of this machine, or lack the kernel asked for."""
+
+
+class AlreadyRegistered(InvalidArgument, code=100030):
+    """The operator type is registered already; close that registration first."""
+
+
+class KernelRegistered(InvalidArgument, code=100031):
+    """The operator type has a kernel of that name already."""
+
+
 class ModelInputMismatch(InvalidArgument, code=100017):
     """The inputs given do not fit the model: count, size, shape or dtype."""
 
@@ -147,6 +169,10 @@ class NotSupported(AclError, code=200006):
 
 class OperatorNotFound(NotSupported, code=100024):
     """No kernel or loaded operator model fits the request."""
+
+
+class KernelNotFound(NotSupported, code=100029):
+    """A launch names a kernel that its operator type has not."""
 
 
 class NotInitialized(AclError, code=100001):
@@ -199,6 +225,10 @@ class StreamError(AclError, code=507000):
 
 class KernelError(StreamError, code=507018):
     """An operator's kernel failed while it ran."""
+
+
+class KernelOverflow(KernelError, code=507043):
+    """A program's own kernel wrote outside its outputs and workspaces; found when ``AACL_CHECK_KERNELS`` is 1."""
 
 
 class ModelRunError(StreamError, code=507011):

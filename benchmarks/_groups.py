@@ -22,6 +22,8 @@ GROUPS = {
     "models": "models",
     "concurrency": "long kernels",
     "copies": "large copies",
+    "operators": "operators",
+    "own_kernels": "own kernels",
     "imports": "imports",
     "queues": "queued commands",
 }

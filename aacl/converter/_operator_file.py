@@ -1,8 +1,8 @@
 """The JSON of ``atc --singleop``: an array of operators with their tensors and attributes. Pure.
 
 The keys and their rules follow the public ATC guide's page on the single
-operator description file. ``origin_format`` and ``origin_shape`` are accepted;
-they state a framework's view that no CPU kernel asks for.
+operator description file. ``origin_format`` and ``origin_shape`` are a framework's
+view of a tensor that lies in a device's layout; descriptions keep them.
 """
 
 from __future__ import annotations
@@ -151,23 +151,37 @@ def _tensor(item: Mapping[str, Any], where: str, name: str, *, is_input: bool) -
     type_name, format_name = str(item.get("type", "")).lower(), str(item.get("format", "")).upper()
     if is_input and type_name == "undefined" and format_name == "RESERVED":
         return None
-    dtype, layout = _TYPES.get(type_name), Format.__members__.get(format_name, Format.UNDEFINED)
+    dtype = _TYPES.get(type_name)
     if dtype is None:
         raise _bad_tensor(where, "type", item, f"one of {', '.join(_TYPES)}")
-    if layout is Format.UNDEFINED:
-        raise _bad_tensor(where, "format", item, f"one of {', '.join(f.name for f in Format if f >= 0)}")
-    shape = _shape(item, where)
+    layout, shape = _format(item, "format", where), _shape(item, "shape", where)
     return TensorDesc.of(
-        dtype, shape, layout, ranges=_ranges(item, shape, where), value=_constant(item, dtype, shape, where), name=name
+        dtype,
+        shape,
+        layout,
+        ranges=_ranges(item, shape, where),
+        value=_constant(item, dtype, shape, where),
+        name=name,
+        origin=(
+            _format(item, "origin_format", where) if "origin_format" in item else layout,
+            _shape(item, "origin_shape", where) if "origin_shape" in item else shape,
+        ),
     )
 
 
-def _shape(item: Mapping[str, Any], where: str) -> tuple[int, ...]:
-    dims = item.get("shape")
+def _format(item: Mapping[str, Any], key: str, where: str) -> Format:
+    layout = Format.__members__.get(str(item.get(key, "")).upper(), Format.UNDEFINED)
+    if layout is Format.UNDEFINED:
+        raise _bad_tensor(where, key, item, f"one of {', '.join(f.name for f in Format if f >= 0)}")
+    return layout
+
+
+def _shape(item: Mapping[str, Any], key: str, where: str) -> tuple[int, ...]:
+    dims = item.get(key)
     if not isinstance(dims, list) or not all(type(dim) is int for dim in dims):
-        raise _bad_tensor(where, "shape", item, "a list of whole numbers; [] is a scalar")
+        raise _bad_tensor(where, key, item, "a list of whole numbers; [] is a scalar")
     if tuple(dims) != UNKNOWN_RANK and any(dim < -1 for dim in dims):
-        raise _bad_tensor(where, "shape", item, "dims from 0 up, -1 for a free dim, or [-2] alone for an unknown rank")
+        raise _bad_tensor(where, key, item, "dims from 0 up, -1 for a free dim, or [-2] alone for an unknown rank")
     return tuple(dims)
 
 
@@ -205,19 +219,21 @@ def _constant(item: Mapping[str, Any], dtype: DataType, shape: tuple[int, ...], 
 
 
 def _bad_tensor(where: str, key: str, item: Mapping[str, Any], wanted: str) -> OperatorFileInvalid:
-    return OperatorFileInvalid("E10027", f'{where}: "{key}" must be {wanted}; {item.get(key)!r} was given')
+    found = f"{item[key]!r} was given" if key in item else "it is missing"
+    return OperatorFileInvalid("E10027", f'{where}: "{key}" must be {wanted}; {found}')
 
 
 def _attribute(item: Mapping[str, Any], where: str) -> tuple[str, Any]:
     name, kind, value = item.get("name"), item.get("type"), item.get("value")
     if not isinstance(name, str) or not name:
-        raise OperatorFileInvalid("E10029", f"{where}: an attribute has no name: {dict(item)!r}")
+        raise OperatorFileInvalid("E10029", f'{where}: an attribute has no name; give "name": {dict(item)!r}')
     if value is None or value == "":
-        raise OperatorFileInvalid("E10030", f"{where}: attribute {name!r} has no value")
+        raise OperatorFileInvalid("E10030", f'{where}: attribute {name!r} has no value; give "value"')
     check = _KINDS.get(str(kind))
     if check is None:
+        found = f"is {kind!r}" if "type" in item else "is missing"
         raise OperatorFileInvalid(
-            "E10032", f"{where}: attribute {name!r} has type {kind!r}; it must be one of {', '.join(_KINDS)}"
+            "E10032", f'{where}: "type" of attribute {name!r} {found}; it must be one of {", ".join(_KINDS)}'
         )
     if not check(value):
         raise OperatorFileInvalid("E10032", f"{where}: attribute {name!r} is {value!r}, which is no {kind}")

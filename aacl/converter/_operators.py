@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,25 +49,38 @@ def convert_operators(
             fit the operator's prototype.
         OutputNotWritable: a file cannot be written.
     """
-    from aacl.converter._operator_file import file_name, parse_operator_file
+    from aacl.converter._operator_file import parse_operator_file
 
     given = {"soc_version": soc_version, **(options or {})}
     check_options(given)
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise InvalidOption("E10001", f"--output={os.fspath(output)!r} must be a directory, and a file is there")
-    requests = parse_operator_file(_read(Path(operators)))
-    packages = {}
+    text = _read(Path(operators))
+    try:
+        packages = _packages(parse_operator_file(text), folder, given)
+    except OperatorFileInvalid as error:  # the rules know no files
+        raise OperatorFileInvalid(error.report.code, f"{os.fspath(operators)}: {error.report.message}") from error
+    for path, package in packages.items():
+        write_om_file(path, package)
+    return list(packages)
+
+
+def _packages(
+    requests: Sequence[OperatorRequest], folder: Path, options: Mapping[str, str]
+) -> dict[Path, OperatorPackage]:
+    """Return what is to be written, by path, in the requests' order."""
+    from aacl.converter._operator_file import file_name
+
+    packages: dict[Path, OperatorPackage] = {}
     for index, request in enumerate(requests):
         path = folder / f"{file_name(index, request)}.om"
         if path in packages:
             raise OperatorFileInvalid(
                 "E10032", f"two operators of the file have the name {path.stem!r}; name them apart"
             )
-        packages[path] = _package(request, f"operator {index} ({request.op_type})", path.stem, given)
-    for path, package in packages.items():
-        write_om_file(path, package)
-    return list(packages)
+        packages[path] = _package(request, f"operator {index} ({request.op_type})", path.stem, options)
+    return packages
 
 
 def _read(path: Path) -> bytes:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from typing import TYPE_CHECKING
 
 from aacl import _runtime
 from aacl.memory._space import DeviceMemory, spaces
+from aacl.products import product_of
 
 if TYPE_CHECKING:
     from aacl.abc import DeviceBackend
@@ -26,7 +28,23 @@ class SharedDevice:
     def __init__(self, index: int) -> None:
         self.index, self.users = index, 0
         self.backend: DeviceBackend = _runtime.backend().open(index)
+        try:
+            _check_soc(self.backend.properties.soc)
+        except BaseException:  # a program may make errors of warnings
+            self.backend.close()
+            raise
         self.memory = DeviceMemory(self.backend, index)
+
+
+def _check_soc(soc: str) -> None:
+    """Warn of a SoC name that the table of products has not: it may be misspelt, or newer than the table."""
+    if product_of(soc) is None:
+        warnings.warn(
+            f"the device says it is a {soc!r}, which is no SoC that aacl.products knows, such as Ascend310P3; every "
+            "call is taken to be supported there (AACL_SOC sets the name of a software device)",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def acquire(index: int) -> SharedDevice:

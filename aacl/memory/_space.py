@@ -141,6 +141,7 @@ class DeviceMemory:
 
     __slots__ = (
         "_bins",
+        "_drops",
         "_lock",
         "_misses",
         "_older_plans",
@@ -169,6 +170,7 @@ class DeviceMemory:
         self.unsettled: dict[int, ReferenceType[Any] | None] = {}
         self.plans: dict[Hashable, Any] = {}
         self._older_plans: dict[Hashable, Any] = {}
+        self._drops = 0  # how often plans were dropped
         self._planner = ArenaPlanner(self.base, self.total, tight=within is not None)
         self._lock = threading.Lock()
         self._bins: dict[tuple[int, AllocationRule], Bin] = {}
@@ -256,13 +258,25 @@ class DeviceMemory:
         Two generations stand for the order of use: what is found in the older one moves to the newer,
         and when that is full it becomes the older. So a hit in `plans` costs one look-up.
         """
+        drops = self._drops
         plan = self._older_plans.pop(key, None)
         if plan is None:
             plan = make()
         if len(self.plans) >= PLANS_KEPT:
             self._older_plans, self.plans = self.plans, {}
         self.plans[key] = plan
+        if self._drops != drops:  # `drop_plans` may have looked before the plan was there
+            self.plans.pop(key, None)
         return plan
+
+    def drop_plans(self, is_stale: Callable[[Hashable], bool]) -> None:
+        """Forget the plans whose keys are said to be stale; what is bound to any plan binds itself anew."""
+        self._drops += 1
+        for plans in (self.plans, self._older_plans):
+            for key in [*plans]:
+                if is_stale(key):
+                    plans.pop(key, None)
+        self.epoch = Epoch()
 
     def take(self, lease: Lease, asker: Bin) -> Lease:
         """Give a new lease a block of the plan's, and list it in its bin; return it.

@@ -133,6 +133,8 @@ def _desc_to_json(desc: Slot) -> dict[str, Any] | None:
     }  # fmt: skip
     if desc.ranges:
         document["ranges"] = [list(pair) for pair in desc.ranges]
+    if (desc.origin_format, desc.origin_shape) != (desc.format, desc.shape):
+        document["origin"] = {"format": desc.origin_format.name, "shape": list(desc.origin_shape)}
     if desc.value is not None:
         document["value"] = base64.b64encode(desc.value.tobytes()).decode()
     return document
@@ -142,7 +144,7 @@ def _desc_from_json(document: Mapping[str, Any] | None) -> Slot:
     if document is None:
         return None
     dtype, shape = DataType[document["dtype"]], tuple(document["shape"])
-    value = document.get("value")
+    value, origin = document.get("value"), document.get("origin")
     return TensorDesc.of(
         dtype,
         shape,
@@ -150,4 +152,5 @@ def _desc_from_json(document: Mapping[str, Any] | None) -> Slot:
         ranges=tuple((low, high) for low, high in document.get("ranges", ())),
         value=None if value is None else np.frombuffer(base64.b64decode(value), dtype.numpy_dtype).reshape(shape),
         name=str(document["name"]),
+        origin=None if origin is None else (Format[origin["format"]], tuple(origin["shape"])),
     )

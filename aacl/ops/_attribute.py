@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -12,7 +12,7 @@ import numpy as np
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument, UnsupportedDataType
 
-__all__ = ("Attribute",)
+__all__ = ("Attribute", "attribute_key")
 
 
 @attrs.frozen
@@ -137,3 +137,22 @@ _SCALARS: dict[str, Callable[[object], Any]] = {
     "String": _string,
     "Type": _type,
 }
+
+
+def attribute_key(value: object) -> Hashable:
+    """Return what plans are looked up by: equal for attributes that mean the same, and for them alone.
+
+    Raises:
+        InvalidArgument: a value is nothing that an attribute can be.
+    """
+    if isinstance(value, Mapping):
+        return tuple([(name, attribute_key(each)) for name, each in value.items()])
+    if isinstance(value, tuple):
+        return tuple([attribute_key(each) for each in value])
+    if isinstance(value, float):
+        return (float, value.hex())  # 0.0 equals -0.0, and no NaN equals another
+    if not isinstance(value, Hashable):
+        raise InvalidArgument(
+            f"{value!r} cannot be an attribute; pass a bool, number, string, DataType or list of them"
+        )
+    return (type(value), value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aacl.dtypes import DataType
-from aacl.errors import InvalidArgument
+from aacl.errors import ClosedResource, InvalidArgument, UnsupportedDataType
 from aacl.streams._completion import Completion
 from aacl.tensors._desc import TensorDesc
 from aacl.tensors._tensor import Tensor
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aacl.abc import Array
+    from aacl.memory._space import DeviceMemory
     from aacl.ops._schema import OperatorSchema, Parameter
 
-__all__ = ("Constant", "Operand", "constant", "constants", "spread")
+__all__ = ("HOST", "Constant", "Operand", "check_place", "constant", "constants", "own_constants", "spread")
+
+HOST = -1
+"""The device number of tensors on host memory."""
 
 
 class Constant:
@@ -31,12 +35,34 @@ class Constant:
         self._array = self.desc.value
         self._fault = self._lease = self._space = None
 
+    def check_settled(self) -> None:
+        """Do nothing: the shape of a host value is known."""
+
     def __repr__(self) -> str:
         return f"Constant({self.desc.value})"
 
 
 Operand = Tensor | Constant | None
 """None is an absent optional input."""
+
+
+def check_place(op_type: str, tensor: Operand, memory: DeviceMemory) -> None:
+    """Check that an operator on a device may use a tensor.
+
+    Raises:
+        ClosedResource: it was freed, or its device was closed.
+        InvalidArgument: it lies on another device.
+    """
+    if not isinstance(tensor, Tensor):
+        return
+    tensor.lease()
+    if tensor.device_index == memory.index and tensor._space.backend is not memory.backend:
+        raise ClosedResource(f"cannot use {tensor!r}; its device was closed since, and opened again without it")
+    if tensor.device_index not in (memory.index, HOST):
+        raise InvalidArgument(
+            f"operator {op_type}: {tensor!r} is not on device {memory.index}, whose stream should "
+            "execute it; copy it there with stream.copy"
+        )
 
 
 def spread(inputs: Sequence[object]) -> list[object]:
@@ -65,6 +91,27 @@ def constants(schema: OperatorSchema, flat: Sequence[object]) -> list[Operand]:
         else constant(schema.op_type, place, given, usual)
         for place, given in zip(places, flat, strict=True)
     ]
+
+
+def own_constants(op_type: str, flat: Sequence[object]) -> list[Operand]:
+    """Return a flat list of inputs as operands of an operator that the catalogue does not know; numbers as NumPy does.
+
+    Raises:
+        InvalidArgument: a value is no array.
+    """
+    found: list[Operand] = []
+    for place, given in enumerate(flat):
+        if given is None or isinstance(given, (Tensor, Constant)):
+            found.append(given)
+            continue
+        try:
+            array = np.asarray(given)
+            found.append(Constant(array.astype(array.dtype.newbyteorder("="), copy=False)))
+        except (TypeError, ValueError, OverflowError, UnsupportedDataType) as error:
+            raise InvalidArgument(
+                f"operator {op_type}: input {place} is {given!r}; pass a tensor, an array or numbers ({error})"
+            ) from None
+    return found
 
 
 def constant(op_type: str, place: Parameter, value: Any, usual: DataType | None) -> Constant:

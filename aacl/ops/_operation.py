@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, cast, final
 
 import numpy as np
 
-from aacl.errors import ClosedResource, InvalidArgument
+from aacl.errors import InvalidArgument
+from aacl.ops._attribute import attribute_key
 from aacl.ops._catalogue import schema_of
-from aacl.ops._operand import Operand, constants, spread
+from aacl.ops._exact import run_exactly, run_late
+from aacl.ops._operand import Operand, check_place, constants, own_constants, spread
 from aacl.ops._plan import infer, prepare
+from aacl.ops._registry import registered
+from aacl.ops._targets import Targets
 from aacl.streams._completion import Completion
 from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
@@ -22,9 +26,6 @@ if TYPE_CHECKING:
     from aacl.tensors._desc import TensorDesc
 
 __all__ = ("Operation",)
-
-HOST = -1
-"""The device number of tensors on host memory."""
 
 _NO_ATTRIBUTES: dict[str, object] = {}
 
@@ -63,11 +64,12 @@ class Operation(Work[Any]):
         """Apply an operator.
 
         Args:
-            op_type: a type of the catalogue, such as ``"Add"``.
+            op_type: a type of the catalogue, such as ``"Add"``, or one of `register_operator`.
             inputs: tensors, completions of the commands that make them, host values (numbers, arrays),
                 None for an absent optional input; a list of tensors is a dynamic input.
             attributes: by name; checked against the catalogue when the operation is first executed.
-            out: the tensors to write, of the exact shape and dtype of the outputs.
+            out: the tensors to write, of the exact shape and dtype of the outputs. Where values decide a
+                shape: tensors with the bytes of the largest one, which have the exact shape after each run.
 
         Raises:
             OperatorNotFound: the catalogue has no such operator, and a host value is among the inputs.
@@ -77,7 +79,7 @@ class Operation(Work[Any]):
         self.op_type = op_type
         self.attributes = _NO_ATTRIBUTES if not attributes else _owned(op_type, attributes)
         self.inputs = _operands(op_type, inputs)
-        self._out = None if out is None else _targets(op_type, out)
+        self._out = None if out is None else Targets(op_type, out)
         self._key = attribute_key(self.attributes) if attributes else None
 
     def bind(self, memory: DeviceMemory) -> None:
@@ -93,30 +95,52 @@ class Operation(Work[Any]):
             descs.append(each.desc)
             arrays.append(each._array)
             if each._lease is None or each._space is not memory:
-                self._check_place(each, memory)
+                check_place(self.op_type, each, memory)
+        if self._out is not None:
+            self._bind_out(self._out, tuple(descs), arrays, memory)
+            return
         key = (self.op_type, self._key, *descs)
         plan: Plan | None = memory.plans.get(key)
         if plan is None:
-            make = partial(prepare, memory, self.op_type, tuple(descs), self.attributes)
-            plan = cast("Plan", memory.plan(key, make))
-        if self._out is not None:
-            self._bind_out(plan, self._out, arrays, memory)
-            return
+            plan = self._plan(memory, tuple(descs))
         # Without `out` it stays unbound: the next execution makes outputs of its own.
         if plan.only_maker is not None:
             result = self._result = plan.only_maker()
             self._run = partial(plan.body, *arrays, result._array)
         else:
-            results = self._result = tuple([make() for make in plan.makers])
-            self._run = partial(plan.body, *arrays, *[tensor._array for tensor in results])
+            results = tuple([make() for make in plan.makers])
+            self._run = self._run_into(results, plan, arrays, memory)
+            self._result = results[0] if len(results) == 1 else results
         self._cost = plan.cost
 
-    def _bind_out(self, plan: Plan, out: tuple[Tensor, ...], arrays: list[Any], memory: DeviceMemory) -> None:
+    def _plan(self, memory: DeviceMemory, descs: tuple[TensorDesc | None, ...], out: Any = None) -> Plan:
+        key = (self.op_type, self._key, *descs) if out is None else (self.op_type, self._key, *descs, out)
+        make = partial(prepare, memory, self.op_type, descs, self.attributes, out)
+        return cast("Plan", memory.plan(key, make))
+
+    def _run_into(
+        self, results: tuple[Tensor, ...], plan: Plan, arrays: list[Any], memory: DeviceMemory
+    ) -> Callable[[], object]:
+        """Return the run of a plan with these outputs, which learn their shapes from it where values decide."""
+        if plan.bounds is not None:
+            for tensor, bounds in zip(results, plan.bounds, strict=True):
+                tensor.bounded(bounds)
+        if plan.is_late:
+            return partial(run_late, partial(self._plan, memory), self.inputs, results)
+        targets = [tensor._array for tensor in results]
+        if plan.bounds is None:
+            return partial(plan.body, *arrays, *targets)
+        return partial(run_exactly, plan.body, results, *arrays, *targets)
+
+    def _bind_out(
+        self, out: Targets, descs: tuple[TensorDesc | None, ...], arrays: list[Any], memory: DeviceMemory
+    ) -> None:
         epoch = memory.epoch  # read first: what is freed meanwhile makes it stale
-        shared = self._check_out(plan.outputs, out, memory)
-        body = plan.body if plan.in_place or not shared else partial(_apart, plan.body, shared)
-        self._run = partial(body, *arrays, *[tensor._array for tensor in out])
-        self._result = out[0] if len(out) == 1 else out
+        for each in self.reads():
+            each.check_settled()
+        plan = self._plan(memory, descs, out.descs)
+        self._run = out.run(plan, self.inputs, arrays, memory)
+        self._result = out.tensors[0] if len(out.tensors) == 1 else out.tensors
         self._cost, self._epoch = plan.cost, epoch
 
     def infer(self) -> tuple[TensorDesc, ...]:
@@ -139,73 +163,11 @@ class Operation(Work[Any]):
                 return each._fault
         return None
 
-    def _check_place(self, tensor: Operand, memory: DeviceMemory) -> None:
-        """Check a tensor that is not plainly in fresh memory of this device."""
-        if not isinstance(tensor, Tensor):
-            return
-        tensor.lease()
-        if tensor.device_index == memory.index and tensor._space.backend is not memory.backend:
-            raise ClosedResource(f"cannot use {tensor!r}; its device was closed since, and opened again without it")
-        if tensor.device_index not in (memory.index, HOST):
-            raise InvalidArgument(
-                f"operator {self.op_type}: {tensor!r} is not on device {memory.index}, whose stream should "
-                "execute it; copy it there with stream.copy"
-            )
-
-    def _check_out(
-        self, descs: tuple[TensorDesc, ...], out: tuple[Tensor, ...], memory: DeviceMemory
-    ) -> tuple[int, ...]:
-        """Check the tensors to write; return which inputs lie exactly where one of them does."""
-        if len(out) != len(descs):
-            raise InvalidArgument(f"operator {self.op_type} has {len(descs)} outputs; {len(out)} were given to write")
-        for desc, tensor in zip(descs, out, strict=True):
-            self._check_place(tensor, memory)
-            tensor.check_writable()
-            if tensor.shape != desc.shape or tensor.dtype is not desc.dtype:
-                raise InvalidArgument(
-                    f"operator {self.op_type} gives {desc.dtype.name} of shape {desc.shape}; "
-                    f"out is {tensor.dtype.name} of shape {tensor.shape}"
-                )
-            if tensor.device_index == HOST:
-                tensor.buffer.check_writable(tensor._offset, tensor.nbytes)
-        self._check_outputs_apart(out)
-        return tuple([place for place, read in enumerate(self.inputs) if self._is_shared(read, out)])
-
-    def _check_outputs_apart(self, out: tuple[Tensor, ...]) -> None:
-        ends = 0
-        for tensor in sorted(out, key=lambda each: each.address):
-            if tensor.address < ends:
-                raise InvalidArgument(f"operator {self.op_type} would write two of its outputs over each other: {out}")
-            ends = tensor.address + tensor.nbytes
-
-    def _is_shared(self, read: Operand, out: tuple[Tensor, ...]) -> bool:
-        """Whether an input is the memory of an output; it may not be a part of one."""
-        if not isinstance(read, Tensor):
-            return False
-        for written in out:
-            if read.address + read.nbytes <= written.address or written.address + written.nbytes <= read.address:
-                continue
-            if read.address != written.address or read.nbytes != written.nbytes:
-                raise InvalidArgument(
-                    f"operator {self.op_type} would write {written!r} over a part of its input {read!r}; "
-                    "use memory that is apart, or the same"
-                )
-            return True
-        return False
-
     def __await__(self) -> NoReturn:
         raise TypeError(f"an operation needs a stream: use 'await stream.execute(...)', not 'await' {self.op_type}")
 
     def __repr__(self) -> str:
         return f"<Operation {self.op_type} of {list(self.inputs)}>"
-
-
-def _apart(body: Callable[..., object], shared: tuple[int, ...], *arrays: Any) -> None:
-    """Run a kernel with copies of the inputs that lie where it writes: it may write before it has read."""
-    apart = list(arrays)
-    for place in shared:
-        apart[place] = arrays[place].copy()
-    body(*apart)
 
 
 def _owned(op_type: str, attributes: Mapping[str, object]) -> dict[str, object]:
@@ -219,21 +181,6 @@ def _owned(op_type: str, attributes: Mapping[str, object]) -> dict[str, object]:
     return {name: _own(each) for name, each in attributes.items()}
 
 
-def _targets(op_type: str, out: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return the tensors to write.
-
-    Raises:
-        InvalidArgument: something else is among them.
-    """
-    tensors = (out,) if isinstance(out, Tensor) or not isinstance(out, Sequence) else tuple(out)
-    for each in tensors:
-        if not isinstance(each, Tensor):
-            raise InvalidArgument(
-                f"operator {op_type}: out takes tensors to write, such as aacl.empty(...), not {each!r}"
-            )
-    return tensors
-
-
 def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
     if not isinstance(inputs, (tuple, list)):
         raise InvalidArgument(f"operator {op_type}: inputs are a list, not {inputs!r}")
@@ -243,6 +190,8 @@ def _operands(op_type: str, inputs: Sequence[object]) -> tuple[Operand, ...]:
     else:
         return tuple(inputs)
     flat = [given.output if isinstance(given, Completion) else given for given in spread(inputs)]
+    if registered(op_type) is not None:
+        return tuple(own_constants(op_type, flat))
     return tuple(constants(schema_of(op_type), flat))
 
 
@@ -251,22 +200,3 @@ def _own(value: object) -> object:
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     return tuple([_own(each) for each in value]) if isinstance(value, (list, tuple)) else value
-
-
-def attribute_key(value: object) -> Hashable:
-    """Return what plans are looked up by: equal for attributes that mean the same, and for them alone.
-
-    Raises:
-        InvalidArgument: a value is nothing that an attribute can be.
-    """
-    if isinstance(value, Mapping):
-        return tuple([(name, attribute_key(each)) for name, each in value.items()])
-    if isinstance(value, tuple):
-        return tuple([attribute_key(each) for each in value])
-    if isinstance(value, float):
-        return (float, value.hex())  # 0.0 equals -0.0, and no NaN equals another
-    if not isinstance(value, Hashable):
-        raise InvalidArgument(
-            f"{value!r} cannot be an attribute; pass a bool, number, string, DataType or list of them"
-        )
-    return (type(value), value)

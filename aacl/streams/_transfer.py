@@ -90,7 +90,11 @@ class Read(_Transfer):
             InvalidArgument: ``out`` has another shape or dtype, or cannot be written.
         """
         tensor.lease()
-        source = tensor._array
+        is_settled, source = tensor.desc.is_static, tensor._array
+        if out is None and not is_settled:  # the source is as large as it may get
+            found = np.empty(source.shape, source.dtype)
+            return cls(partial(_read_settled, tensor, found), found, source.nbytes, (tensor,))
+        tensor.check_settled()
         if out is None:
             out = np.empty(source.shape, source.dtype)
         elif not isinstance(out, np.ndarray):
@@ -102,6 +106,13 @@ class Read(_Transfer):
                 f"its dtype {source.dtype}"
             )
         return cls(partial(np.copyto, out, source), out, tensor.nbytes, (tensor,))
+
+
+def _read_settled(tensor: Tensor, out: Array) -> None:
+    """Read a tensor whose shape was not known when this was submitted, into an array that nobody else has yet."""
+    tensor.check_settled()
+    out.resize(tensor.shape, refcheck=False)
+    np.copyto(out, tensor._array)
 
 
 class Copy(_Transfer):
@@ -186,6 +197,7 @@ def _span(thing: Tensor | Buffer) -> tuple[int, int]:
         raise InvalidArgument(f"expected a Tensor or a Buffer of device memory, not {type(thing).__name__}")
     if isinstance(thing, Tensor):
         thing.lease()
+        thing.check_settled()
     else:
         thing.lease("copy")
     return thing.address, thing.nbytes

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aacl.streams._budget import Cost
     from aacl.streams._completion import Completion
 
-__all__ = ("Work", "translated")
+__all__ = ("OwnError", "Work", "translated")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -77,8 +77,17 @@ class Work(Generic[T_co]):
         return None
 
 
+class OwnError(Exception):
+    """Carries what a program's own kernel raised to where failures are told."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 def translated(error: BaseException, work: Work[Any]) -> BaseException:
     """Return a kernel's exception as the runtime's own; a program's kernels keep theirs."""
+    if isinstance(error, OwnError):
+        return error.error
     if isinstance(error, AclError) or work.keeps_exceptions or not isinstance(error, Exception):
         return error
     failure = KernelError(f"{work.name()} failed while it ran: {error}")

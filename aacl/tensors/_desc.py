@@ -42,13 +42,15 @@ class TensorDesc:
         value: the contents where they are known beforehand (a constant), read-only, else None.
         placement: 0 device memory, 1 host memory (``aclMemType``).
         name: of the tensor in its operator, or "".
+        origin_format: the layout that a framework sees, where ``format`` is a device's own; else the same.
+        origin_shape: the dims in that layout; else the same as ``shape``.
         is_static: whether every dim is known.
         element_count: the number of elements; -1 when a dim is unknown.
         nbytes: bytes of the elements; 0 when a dim is unknown. Packed types take a byte an element, as in NumPy.
     """
 
-    __slots__ = ("__weakref__", "dtype", "element_count", "format", "is_static", "name", "nbytes", "placement", "ranges",
-                 "shape", "value")  # fmt: skip
+    __slots__ = ("__weakref__", "dtype", "element_count", "format", "is_static", "name", "nbytes", "origin_format",
+                 "origin_shape", "placement", "ranges", "shape", "value")  # fmt: skip
 
     dtype: DataType
     shape: tuple[int, ...]
@@ -57,6 +59,8 @@ class TensorDesc:
     value: Array | None
     placement: int
     name: str
+    origin_format: Format
+    origin_shape: tuple[int, ...]
     is_static: bool
     element_count: int
     nbytes: int
@@ -75,8 +79,9 @@ class TensorDesc:
         value: Array | None = None,
         placement: int = 0,
         name: str = "",
+        origin: tuple[Format, Sequence[int]] | None = None,
     ) -> TensorDesc:
-        """Return the description with these parts.
+        """Return the description with these parts; ``origin`` is a framework's layout and dims where they are others.
 
         Raises:
             InvalidArgument: a dim below -1 (other than an unknown rank's ``(-2,)``), a range count
@@ -89,20 +94,28 @@ class TensorDesc:
             raise InvalidArgument(
                 f"a tensor has whole numbers as dims and a Format; {shape!r} and {format!r} were given"
             ) from None
-        key = (data_type, dims, format, tuple(ranges), None if value is None else value.tobytes(), placement, name)
+        known = None if value is None else value.tobytes()
+        source = None if origin is None else _origin(layout, dims, *origin)
+        key = (data_type, dims, format, tuple(ranges), known, placement, name, source)
         found = _interned.get(key)
         if found is None:
             found = _checked(data_type, dims, layout, tuple(ranges), value, placement, name)
+            found.origin_format, found.origin_shape = source or (layout, dims)
             found = _interned.setdefault(key, found)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self.dtype, self.shape, self.format, self.ranges, self.value, self.placement, self.name)
+        origin = (self.origin_format, self.origin_shape)
+        return _remake, (
+            self.dtype, self.shape, self.format, self.ranges, self.value, self.placement, self.name, origin
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         extra = f", ranges={self.ranges}" if self.ranges else ""
         extra += f", name={self.name!r}" if self.name else ""
         extra += f", value={self.value.tolist()}" if self.value is not None else ""
+        if (self.origin_format, self.origin_shape) != (self.format, self.shape):
+            extra += f", origin={self.origin_format.name} {list(self.origin_shape)}"
         return f"TensorDesc({self.dtype.name}, {list(self.shape)}, {self.format.name}{extra})"
 
 
@@ -136,6 +149,24 @@ def _checked(
     return desc
 
 
+def _origin(
+    layout: Format,
+    dims: tuple[int, ...],
+    format: Format,  # noqa: A002
+    shape: Sequence[int],
+) -> tuple[Format, tuple[int, ...]] | None:
+    """Return a framework's layout and dims, None where they are the tensor's own."""
+    try:
+        found = Format(format), tuple(map(index, shape))
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"an origin is a Format and whole numbers as dims; {format!r} and {shape!r} were given"
+        ) from None
+    return None if found == (layout, dims) else found
+
+
 def _remake(*parts: Any) -> TensorDesc:
-    dtype, shape, format_, ranges, value, placement, name = parts
-    return TensorDesc.of(dtype, shape, format_, ranges=ranges, value=value, placement=placement, name=name)
+    dtype, shape, format_, ranges, value, placement, name, origin = parts
+    return TensorDesc.of(
+        dtype, shape, format_, ranges=ranges, value=value, placement=placement, name=name, origin=origin
+    )

@@ -10,6 +10,7 @@ import numpy as np
 from aacl.errors import ClosedResource, InvalidArgument, WouldBlock
 from aacl.memory._buffer import Buffer, wrap
 from aacl.memory._rules import TENSOR
+from aacl.tensors._desc import TensorDesc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from aacl.abc import Array
     from aacl.dtypes import DataType, Format
     from aacl.memory._space import DeviceMemory, Lease
-    from aacl.tensors._desc import TensorDesc
 
 __all__ = ("Tensor",)
 
@@ -31,6 +31,9 @@ class Tensor:
     NumPy, DLPack and (from Python 3.12) the buffer protocol see the elements in
     place, without a copy; each of them waits until the commands that write the
     tensor are over, and refuses to do so on an event loop's thread.
+
+    Where the values of an operator's inputs decide its output's shape, the output has -1 dims with
+    ranges until the command that makes it is over, and its exact shape from then on.
 
     Attributes:
         desc: dtype, shape and format.
@@ -104,7 +107,7 @@ class Tensor:
         if buffer is None:
             lease = self._lease
             assert lease is not None, "a tensor has a lease or a buffer"
-            buffer = self._buffer = wrap(self._space, lease, self.desc.nbytes or 1)
+            buffer = self._buffer = wrap(self._space, lease, self._array.nbytes or 1)
             self._lease = None
         return buffer
 
@@ -142,6 +145,7 @@ class Tensor:
             self._producer = None
         if self._fault is not None:
             raise self._fault
+        self.check_settled()
         return self.buffer.view(self.desc.shape, self.desc.dtype, self._offset)
 
     def check_writable(self) -> None:
@@ -157,6 +161,27 @@ class Tensor:
         """Say that the elements were never made: whoever reads them fails with the same cause."""
         self._fault = cause
         self._space.add_fault(self)
+
+    def bounded(self, desc: TensorDesc) -> None:
+        """Say that only the bounds of the shape are known yet; the memory is for the largest."""
+        self.desc = desc
+
+    def settle(self, shape: tuple[int, ...]) -> None:
+        """Say what the exact shape is; the elements lie without a gap at the start of the memory."""
+        # The array first: who reads the description and then the array never pairs the exact one with the largest.
+        self._array = self._space.backend.view(self.address, shape, self.desc.dtype.numpy_dtype)
+        self.desc = TensorDesc.of(self.desc.dtype, shape, self.desc.format, name=self.desc.name)
+
+    def check_settled(self) -> None:
+        """Check that the exact shape is known.
+
+        Raises:
+            InvalidArgument: the command that makes the tensor is not over, and its values decide the shape.
+        """
+        if not self.desc.is_static:
+            raise InvalidArgument(
+                f"the exact shape of {self!r} is known only when the command that makes it is over; await it first"
+            )
 
     def filled(self, producer: Any = None) -> None:
         """Say that the elements are there; a later command that is still to make others stays their producer."""

@@ -53,6 +53,7 @@ from acl._tensor_descs import set_tensor_storage_format as set_tensor_storage_fo
 from acl._tensor_descs import set_tensor_storage_shape as set_tensor_storage_shape
 
 if TYPE_CHECKING:
+    from acl import blas as blas
     from acl import himpi as himpi
     from acl import mdl as mdl
     from acl import media as media
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = (
     "app_log",
+    "blas",
     "create_data_buffer",
     "create_tensor_desc",
     "data_type_size",
@@ -105,7 +107,7 @@ __all__ = (
     "util",
 )
 
-_LATER = frozenset({"himpi", "mdl", "media", "op"})  # true modules, imported when a program first names them
+_LATER = frozenset({"blas", "himpi", "mdl", "media", "op"})  # true modules, imported when a program first names them
 
 if not TYPE_CHECKING:
 

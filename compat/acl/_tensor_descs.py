@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 import aacl
 from aacl.errors import InvalidArgument, UnsupportedDataType
 from acl._handles import Handles
-from acl._status import FORMAT_NOT_MATCH, INVALID_PARAM, Refused, code_alone, plain, with_code
+from acl._status import INVALID_PARAM, code_alone, plain, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,17 +102,21 @@ def _change(
     value: aacl.abc.Array | None = None,
     placement: int | None = None,
     name: str | None = None,
+    shape: tuple[int, ...] | None = None,
+    format: aacl.Format | None = None,
+    origin: tuple[aacl.Format, tuple[int, ...]] | None = None,
 ) -> int:
     """Put a description with one part changed in the place of another; return 0."""
     old = tensor_descs.get(handle)
     new = aacl.TensorDesc.of(
         old.dtype,
-        old.shape,
-        old.format,
+        old.shape if shape is None else shape,
+        old.format if format is None else format,
         ranges=old.ranges if ranges is None else ranges,
         value=old.value if value is None else value,
         placement=old.placement if placement is None else placement,
         name=old.name if name is None else name,
+        origin=origin or (old.origin_format, old.origin_shape),
     )
     tensor_descs.replace(handle, new)
     return 0
@@ -140,26 +145,27 @@ def get_tensor_desc_type(tensor_desc: int) -> int:
 
 @plain(-1)
 def get_tensor_desc_format(tensor_desc: int) -> int:
-    """Return the ``aclFormat``; -1 if it is no description."""
-    return int(tensor_descs.get(tensor_desc).format)
+    """Return the ``aclFormat`` that it was created with; -1 if it is no description."""
+    return int(tensor_descs.get(tensor_desc).origin_format)
 
 
 @plain(0)
 def get_tensor_desc_size(tensor_desc: int) -> int:
-    """Return the bytes of the tensor; 0 when a dim is free, or if it is no description."""
+    """Return the bytes of the tensor as it lies in memory; 0 when a dim is free, or if it is no description."""
     return tensor_descs.get(tensor_desc).nbytes
 
 
 @plain(0)
 def get_tensor_desc_element_count(tensor_desc: int) -> int:
     """Return the number of elements; 0 when a dim is free, or if it is no description."""
-    return max(0, tensor_descs.get(tensor_desc).element_count)
+    shape = tensor_descs.get(tensor_desc).origin_shape
+    return math.prod(shape) if all(dim >= 0 for dim in shape) else 0
 
 
 @plain(0)
 def get_tensor_desc_num_dims(tensor_desc: int) -> int:
     """Return the number of dims; 2^64 - 2 for an unknown rank; 0 for a scalar, or if it is no description."""
-    shape = tensor_descs.get(tensor_desc).shape
+    shape = tensor_descs.get(tensor_desc).origin_shape
     return (1 << 64) - 2 if shape == aacl.UNKNOWN_RANK else len(shape)
 
 
@@ -176,7 +182,7 @@ def get_tensor_desc_dim_v2(tensor_desc: int, index: int) -> tuple[int, int]:
 
 
 def _dim(handle: int, position: int) -> int:
-    shape = tensor_descs.get(handle).shape
+    shape = tensor_descs.get(handle).origin_shape
     place = index(position)
     if not 0 <= place < len(shape):
         raise InvalidArgument(f"there is no dim {place} in {list(shape)}")
@@ -200,7 +206,7 @@ def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) 
         raise InvalidArgument(f"a range has {_RANGE_NUMBERS} numbers; {dim_range_num} were asked for")
     if dim >= 0:
         return [dim, dim], 0
-    return list(desc.ranges[index]) if desc.ranges else [0, -1], 0
+    return list(desc.ranges[index]) if index < len(desc.ranges) else [0, -1], 0
 
 
 @plain("")
@@ -254,63 +260,54 @@ def set_tensor_shape_range(tensor_desc: int, dims_range: Sequence[Sequence[int]]
     return _change(tensor_desc, ranges=[(pair[0], pair[1]) for pair in pairs])
 
 
-# The device keeps tensors in the layout that they are described with. Saying so again is
-# harmless; another storage layout is refused, for it would be computed on as if it were this one.
-
-
-def _keep_format(tensor_desc: int, format: int) -> int:
-    desc, wanted = tensor_descs.get(tensor_desc), _format(index(format))
-    if wanted is not desc.format:
-        raise Refused(
-            FORMAT_NOT_MATCH,
-            f"the software device keeps tensors in the layout they were created with, {desc.format.name} here; "
-            f"it cannot keep one in {wanted.name}",
-        )
-    return 0
-
-
-def _keep_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    desc, wanted = tensor_descs.get(tensor_desc), _dims(dims)
-    if wanted != desc.shape:
-        raise Refused(
-            FORMAT_NOT_MATCH,
-            f"the software device keeps tensors in the shape they were created with, {list(desc.shape)} here; "
-            f"it cannot keep one in {list(wanted)}",
-        )
-    return 0
+# A description is created with a tensor's own format and dims; where it lies in memory in a device's layout, the
+# setters below say so. Kernels go by what lies in memory; the getters above tell what it was created with.
 
 
 @code_alone
 def set_tensor_format(tensor_desc: int, format: int) -> int:
-    """Say again in which layout a tensor is stored. Returns 0; 100027 for another than it was created with."""
-    return _keep_format(tensor_desc, format)
+    """Say in which layout a tensor lies in memory. Returns 0; 100000 if there is no such format or description."""
+    return _change(tensor_desc, format=_format(index(format)))
 
 
 @code_alone
 def set_tensor_storage_format(tensor_desc: int, format: int) -> int:
     """Do what `set_tensor_format` does; the older name."""
-    return _keep_format(tensor_desc, format)
-
-
-@code_alone
-def set_tensor_origin_format(tensor_desc: int, format: int) -> int:
-    """Say again of which layout a tensor is. Returns 0; 100027 for another than it was created with."""
-    return _keep_format(tensor_desc, format)
+    return _change(tensor_desc, format=_format(index(format)))
 
 
 @code_alone
 def set_tensor_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    """Say again in which shape a tensor is stored. Returns 0; 100027 for another than it was created with."""
-    return _keep_shape(tensor_desc, dims)
+    """Say with which dims a tensor lies in memory. Returns 0; 100000 for a dim that cannot be, or no description."""
+    return _store_as(tensor_desc, dims)
 
 
 @code_alone
 def set_tensor_storage_shape(tensor_desc: int, dims: Sequence[int]) -> int:
     """Do what `set_tensor_shape` does; the older name."""
-    return _keep_shape(tensor_desc, dims)
+    return _store_as(tensor_desc, dims)
+
+
+@code_alone
+def set_tensor_origin_format(tensor_desc: int, format: int) -> int:
+    """Say which layout a tensor has of its own. Returns 0; 100000 if there is no such format or description."""
+    old = tensor_descs.get(tensor_desc)
+    return _change(tensor_desc, origin=(_format(index(format)), old.origin_shape))
 
 
 @code_alone
 def set_tensor_origin_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    """Say again of which shape a tensor is. Returns 0; 100027 for another than it was created with."""
-    return _keep_shape(tensor_desc, dims)
+    """Say which dims a tensor has of its own. Returns 0; 100000 for no description."""
+    old = tensor_descs.get(tensor_desc)
+    return _change(tensor_desc, origin=(old.origin_format, _dims(dims)))
+
+
+def _store_as(handle: int, dims: Sequence[int]) -> int:
+    old, shape = tensor_descs.get(handle), _dims(dims)
+    value = old.value
+    if value is not None:
+        if math.prod(shape) != value.size:
+            raise InvalidArgument(f"a constant of shape {list(value.shape)} cannot lie in shape {list(shape)}")
+        value = value.reshape(shape)
+    ranges = old.ranges if len(shape) == len(old.shape) else ()
+    return _change(handle, shape=shape, value=value, ranges=ranges)

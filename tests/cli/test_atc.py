@@ -93,6 +93,30 @@ def test_single_operators(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["0_Add_3_2_8_16_3_2_8_16_3_2_8_16.om"]
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("[{", "E10025", ("no JSON",)),
+        ('[{"op": "Add"}, {"name": "x"}]', "E10026", ("operator 1", '"op"')),
+        ('[{"op": "Add", "input_desc": [{"format": "ND", "shape": [1]}]}]', "E10027", ("operator 0", '"type"')),
+    ],
+)
+def test_broken_operator_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: str, words: tuple[str, ...]
+) -> None:
+    """A file that cannot be used is a failing run: status 255, and a report with code, file, operator and key."""
+    source = tmp_path / "broken.json"
+    source.write_text(text)
+
+    status = main([f"--singleop={source}", f"--output={tmp_path}/models", "--soc_version=Ascend310P3"])
+
+    out = capsys.readouterr().out
+    assert status == 255
+    assert "ATC run failed, Please check the detail log, Try 'atc --help' for more information" in out
+    assert all(word in out for word in (f"{code}: ", str(source), *words))
+    assert SUCCESS not in out
+
+
 @pytest.mark.parametrize("flag", ["--help", "-help", "--h", "-h"])
 def test_help_spellings(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every spelling of help works, whatever else is given."""

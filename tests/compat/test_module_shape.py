@@ -15,7 +15,7 @@ import pytest
 import acl
 from tests.compat._programs import good, ok, run_program, untyped
 
-NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.util, acl.media, acl.himpi)
+NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.blas, acl.util, acl.media, acl.himpi)
 
 
 def functions() -> list[Callable[..., object]]:
@@ -48,7 +48,7 @@ def test_util_has_exactly_its_functions() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["util.numpy_to_bytes", "rt.copy", "rt.malloc_device", "mdl.load", "mdl.create_model", "op.compile_and_execute",
+    ["util.numpy_to_bytes", "rt.copy", "rt.malloc_device", "mdl.load", "mdl.create_model", "op.compile_model",
      "tdt", "create_tensor", "rt.memcpy_sync"],
 )  # fmt: skip
 def test_names_that_do_not_exist_are_not_there(name: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 import threading
 from pathlib import Path
 
@@ -310,6 +312,30 @@ def test_half_precision_conversions(bits: int, value: float) -> None:
 def test_half_precision_overflows_to_infinity() -> None:
     """What is too large for half precision becomes infinity."""
     assert acl.float_to_float16(1e6) == 0x7C00
+
+
+def test_every_half_precision_number() -> None:
+    """Each of the 65536 bit patterns converts there and back, as the struct module has it; NaN stays NaN."""
+    for bits in range(1 << 16):
+        (expected,) = struct.unpack("<e", bits.to_bytes(2, "little"))
+        value = acl.float16_to_float(bits)
+        if math.isnan(expected):
+            assert math.isnan(value)
+            assert math.isnan(acl.float16_to_float(acl.float_to_float16(value)))
+        else:
+            assert (value, math.copysign(1, value)) == (expected, math.copysign(1, expected))
+            assert acl.float_to_float16(value) == bits
+
+
+def test_halfway_numbers_round_to_even() -> None:
+    """A number halfway between two neighbours becomes the even one, on both sides of zero and among subnormals."""
+    for bits in (*range(64), *range(0x3C00, 0x3C40), 0x7BFE):
+        low, high = (acl.float16_to_float(each) for each in (bits, bits + 1))
+        even = bits + (bits & 1)
+        assert acl.float_to_float16((low + high) / 2) == even
+        assert acl.float_to_float16(-(low + high) / 2) == even | 0x8000
+    assert acl.float_to_float16(65519.996) == 0x7BFF
+    assert acl.float_to_float16(65520) == 0x7C00
 
 
 def test_finalize_tells_a_failure_that_nobody_asked_for(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import acl
+from acl._tensor_descs import tensor_descs
 from tests.compat._programs import good, in_thread, ok, untyped
 
 
@@ -112,14 +113,36 @@ def test_names_and_places() -> None:
         untyped.set_tensor_desc_name(desc, 5)
 
 
-def test_layouts_are_those_of_the_creation() -> None:
-    """Saying the layout again is harmless; another storage layout is refused with 100027, for it is not kept."""
-    desc = acl.create_tensor_desc(0, [1, 3, 8, 8], 0)
+def test_layouts_in_memory() -> None:
+    """A tensor's own format and dims are what it was created with; where it lies in another layout is said apart."""
+    for set_format, set_shape in (
+        (acl.set_tensor_format, acl.set_tensor_shape),
+        (acl.set_tensor_storage_format, acl.set_tensor_storage_shape),
+    ):
+        desc = acl.create_tensor_desc(1, [1, 17, 8, 8], 0)
+        assert set_format(desc, 3) == set_shape(desc, [1, 2, 8, 8, 16]) == 0
+        assert acl.get_tensor_desc_format(desc) == 0
+        assert acl.get_tensor_desc_num_dims(desc) == 4
+        assert acl.get_tensor_desc_dim_v2(desc, 1) == (17, 0)
+        assert acl.get_tensor_desc_element_count(desc) == 17 * 64
+        assert acl.get_tensor_desc_size(desc) == 2 * 2 * 64 * 16  # as it lies in memory
+        assert (set_format(desc, 99), set_shape(desc, [-3]), set_format(0, 3)) == (100000, 100000, 100000)
 
-    for same in (acl.set_tensor_format, acl.set_tensor_origin_format, acl.set_tensor_storage_format):
-        assert (same(desc, 0), same(desc, 3), same(desc, 99)) == (0, 100027, 100000)
-    for keep in (acl.set_tensor_shape, acl.set_tensor_origin_shape, acl.set_tensor_storage_shape):
-        assert (keep(desc, [1, 3, 8, 8]), keep(desc, [1, 1, 8, 8, 16])) == (0, 100027)
+        other = acl.create_tensor_desc(1, [1, 2, 8, 8, 16], 3)
+        assert acl.set_tensor_origin_format(other, 0) == acl.set_tensor_origin_shape(other, [1, 17, 8, 8]) == 0
+        assert tensor_descs.get(other) is tensor_descs.get(desc)
+        assert (acl.set_tensor_origin_format(other, 99), acl.set_tensor_origin_shape(0, [1])) == (100000, 100000)
+
+
+def test_a_constant_in_another_layout() -> None:
+    """The contents of a constant go with its dims; dims of another number of elements are refused."""
+    desc, data = acl.create_tensor_desc(3, [2, 3], 2), np.arange(6, dtype=np.int32)
+    assert acl.set_tensor_const(desc, acl.util.numpy_to_ptr(data), 24) == 0
+    assert acl.set_tensor_shape(desc, [3, 2]) == 0
+    value = tensor_descs.get(desc).value
+    assert value is not None
+    assert value.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert acl.set_tensor_shape(desc, [7]) == 100000
 
 
 def test_constants_are_read_at_once(device: int) -> None:

@@ -220,3 +220,83 @@ def test_paths(tmp_path: Path) -> None:
         convert_operators(tmp_path, tmp_path)
     with pytest.raises(InvalidOption, match="directory"):
         convert_operators(source := save(tmp_path, ADD), source)
+
+
+def test_origin_is_kept(tmp_path: Path) -> None:
+    """What a framework sees of a tensor in a device's layout is in the file and its descriptions; left out, it is the same."""
+    blocks = tensor(1, 2, 4, 4, 16, type="float16", format="NC1HWC0", origin_format="nchw", origin_shape=[1, 17, 4, 4])
+    turned = tensor(1, 17, 4, 4, type="float16", format="NCHW", origin_format="NHWC")
+    attr = [{"name": "src_format", "type": "string", "value": "NC1HWC0"},
+            {"name": "dst_format", "type": "string", "value": "NCHW"}]  # fmt: skip
+    element = {"op": "TransData", "input_desc": [blocks], "output_desc": [turned], "attr": attr}
+
+    (path,) = convert_operators(save(tmp_path, element), tmp_path / "out")
+
+    assert path.stem == "0_TransData_1_3_1_2_4_4_16_1_0_1_17_4_4"
+    operator = read(path)
+    (source,), (target,) = operator.inputs, operator.outputs
+    assert source is not None
+    assert (source.format, source.shape) == (Format.NC1HWC0, (1, 2, 4, 4, 16))
+    assert (source.origin_format, source.origin_shape) == (Format.NCHW, (1, 17, 4, 4))
+    assert (target.origin_format, target.origin_shape) == (Format.NHWC, (1, 17, 4, 4))
+
+
+def test_the_whole_description_survives_the_file(tmp_path: Path) -> None:
+    """Names, ranges, unknown ranks, constants of every type and attributes of every kind are read back as they were."""
+    constants = {"int8": [-1], "uint8": [255], "int16": [-300], "int32": [7], "int64": [1 << 40], "uint64": [1 << 63],
+                 "float16": [0.5], "float": [1.5], "double": [0.1], "bool": [True]}  # fmt: skip
+    elements = [
+        {"op": "Identity", "name": f"constant_{kind}", "output_desc": [tensor(1, type=kind)],
+         "input_desc": [tensor(1, type=kind, is_const=True, const_value=value, name="x")]}
+        for kind, value in constants.items()
+    ]  # fmt: skip
+    elements += [
+        {"op": "Relu", "input_desc": [tensor(-2, type="float")], "output_desc": [tensor(-2, type="float")]},
+        {"op": "Relu", "input_desc": [tensor(-1, 3, -1, type="float", shape_range=[[1, 8], [2, -1]])],
+         "output_desc": [tensor(-1, 3, -1, type="float")]},
+        {"op": "ArgMaxD", "input_desc": [tensor(2, 3, type="float")], "output_desc": [tensor(2)],
+         "attr": [{"name": "dimension", "type": "int", "value": 1}, {"name": "dtype", "type": "data_type", "value": 3}]},
+    ]  # fmt: skip
+
+    operators = [read(path) for path in convert_operators(save(tmp_path, *elements), tmp_path / "out")]
+
+    for (kind, value), operator in zip(constants.items(), operators, strict=False):
+        (desc,) = operator.inputs
+        assert desc is not None
+        assert desc.value is not None
+        assert (operator.name, desc.name, desc.value.tolist()) == (f"constant_{kind}", "x", value)
+    unknown, ranged, arguments = operators[len(constants) :]
+    assert unknown.inputs[0] is TensorDesc.of(DataType.FLOAT, (-2,))
+    assert ranged.inputs[0] is TensorDesc.of(DataType.FLOAT, (-1, 3, -1), ranges=((1, 8), (3, 3), (2, -1)))
+    assert dict(arguments.attributes) == {"dimension": 1, "dtype": DataType.INT32}
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("[{", "E10025", "no JSON"),
+        ("{}", "E10032", "array"),
+        (json.dumps([ADD, {"input_desc": []}]), "E10026", 'operator 1 .*"op"'),
+        (json.dumps([ADD, ADD | {"input_desc": [{"format": "ND", "shape": [1]}]}]), "E10027",
+         r'operator 1 \(Add\), input 0: "type" .*missing'),
+        (json.dumps([ADD, ADD | {"output_desc": [{"type": "int8", "shape": [1]}]}]), "E10027",
+         r'operator 1 \(Add\), output 0: "format" .*missing'),
+        (json.dumps([ADD | {"input_desc": [{"type": "int8", "format": "ND"}]}]), "E10027",
+         r'operator 0 \(Add\), input 0: "shape" .*missing'),
+        (json.dumps([ADD | {"input_desc": [tensor(1, origin_format="X")]}]), "E10027", '"origin_format".*X'),
+        (json.dumps([ADD | {"input_desc": [tensor(1, origin_shape=3)]}]), "E10027", '"origin_shape".*3'),
+        (json.dumps([ADD | {"attr": [{"name": "N", "value": 1}]}]), "E10032", "\"type\" of attribute 'N' is missing"),
+        (json.dumps([ADD | {"attr": [{"value": 1}]}]), "E10029", '"name"'),
+        (json.dumps([ADD, ADD | {"op": "Addd"}]), "E10501", "operator 1"),
+        (json.dumps([ADD | {"name": "same"}] * 2), "E10032", "'same'"),
+    ],
+)  # fmt: skip
+def test_the_file_the_operator_and_the_key_are_named(tmp_path: Path, text: str, code: str, words: str) -> None:
+    """Every refusal of a file says which file, which operator of it and which key."""
+    path = tmp_path / "bad_ops.json"
+    path.write_text(text)
+    with pytest.raises(OperatorFileInvalid, match=rf"(?s)bad_ops\.json: .*{words}") as caught:
+        convert_operators(path, tmp_path / "out")
+
+    assert caught.value.report.code == code
+    assert not (tmp_path / "out").exists()

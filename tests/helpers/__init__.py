@@ -1,5 +1,6 @@
 """What the tests of several rooms share."""
 
+from tests.helpers._compiler import build_kernels as build_kernels
 from tests.helpers._hold import Hold as Hold
 from tests.helpers._hold import Overlap as Overlap
 from tests.helpers._hold import wait_until_idle as wait_until_idle
@@ -17,6 +18,7 @@ __all__ = (
     "Hold",
     "Overlap",
     "PythonWork",
+    "build_kernels",
     "fail",
     "interrupted_everywhere",
     "run_python",

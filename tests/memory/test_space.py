@@ -53,6 +53,32 @@ def test_a_plan_that_is_used_survives_many_others(memory: DeviceMemory, monkeypa
     assert made.count("mine") == 2
 
 
+def test_stale_plans_are_dropped_from_both_generations(memory: DeviceMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only those that are stale go; what is bound to plans learns of it by the epoch."""
+    monkeypatch.setattr(_space, "PLANS_KEPT", 4)
+    for number in range(6):
+        memory.plan(number, lambda: "plan")
+    assert memory._older_plans
+    epoch = memory.epoch
+    memory.drop_plans(lambda key: key in (1, 5))
+
+    assert sorted([*memory.plans, *memory._older_plans]) == [0, 2, 3, 4]  # type: ignore[type-var]
+    assert memory.epoch is not epoch
+
+
+def test_a_plan_made_while_plans_are_dropped_is_not_kept(memory: DeviceMemory) -> None:
+    """It may be made of what is stale; whoever made it uses it once."""
+
+    def make() -> str:
+        memory.drop_plans(lambda _: True)
+        return "late"
+
+    assert memory.plan("key", make) == "late"
+    assert "key" not in memory.plans
+    assert memory.plan("key", lambda: "new") == "new"
+    assert memory.plans["key"] == "new"
+
+
 def test_bins_are_bounded(memory: DeviceMemory) -> None:
     """Sizes that never come back leave nothing behind."""
     for number in range(1, 3000):

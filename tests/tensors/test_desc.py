@@ -133,3 +133,18 @@ def test_the_repr_shows_the_parts() -> None:
     text = repr(of("int8", (2,), ranges=[(1, 2)], name="x", value=np.array([1, 2], np.int8)))
     assert "[1, 2]" in text
     assert "'x'" in text
+
+
+def test_origin() -> None:
+    """What a framework sees is kept beside what lies in memory; where both are the same it makes no difference."""
+    plain = of("float16", (1, 17, 4, 4), Format.NCHW)
+    blocks = of("float16", (1, 2, 4, 4, 16), Format.NC1HWC0, origin=(Format.NCHW, [1, 17, 4, 4]))
+
+    assert (plain.origin_format, plain.origin_shape) == (Format.NCHW, (1, 17, 4, 4))
+    assert (blocks.origin_format, blocks.origin_shape) == (Format.NCHW, (1, 17, 4, 4))
+    assert of("float16", (1, 17, 4, 4), Format.NCHW, origin=(Format.NCHW, (1, 17, 4, 4))) is plain
+    assert of("float16", (1, 2, 4, 4, 16), Format.NC1HWC0) is not blocks
+    assert pickle.loads(pickle.dumps(blocks)) is blocks
+    assert repr(blocks) == "TensorDesc(FLOAT16, [1, 2, 4, 4, 16], NC1HWC0, origin=NCHW [1, 17, 4, 4])"
+    with pytest.raises(InvalidArgument, match="origin"):
+        of("float16", (1,), origin=(Format.NCHW, ["x"]))  # type: ignore[list-item]

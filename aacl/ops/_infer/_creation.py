@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
+from aacl.ops._infer._asked import asked_sizes
 from aacl.ops._infer._dims import FREE, Shape, fixed
 from aacl.ops._infer._rules import Call, Output, rule
 
@@ -22,13 +23,13 @@ def fill(call: Call) -> Sequence[Output]:
     if dims is None:
         count = call.length(0)
         return [Output(call.desc(1).dtype, None if count is None else (FREE,) * count)]
-    return [Output(call.desc(1).dtype, _sizes(call, dims))]
+    return [Output(call.desc(1).dtype, asked_sizes(call, dims))]
 
 
 @rule("FillD")
 def fill_attribute(call: Call) -> Sequence[Output]:
     """As Fill, with an attribute."""
-    return [Output(call.desc(0).dtype, _sizes(call, call.attributes["dims"]))]
+    return [Output(call.desc(0).dtype, asked_sizes(call, call.attributes["dims"]))]
 
 
 @rule("Eye")
@@ -36,7 +37,7 @@ def eye(call: Call) -> Sequence[Output]:
     """``batch_shape`` before rows and columns; no columns given, as many as rows."""
     rows, columns = call.attributes["num_rows"], call.attributes["num_columns"]
     sizes = (*call.attributes["batch_shape"], rows, columns or rows)
-    return [Output(DataType(call.attributes["dtype"]), _sizes(call, sizes))]
+    return [Output(DataType(call.attributes["dtype"]), asked_sizes(call, sizes))]
 
 
 @rule("Range")
@@ -75,12 +76,6 @@ def size(call: Call) -> Sequence[Output]:
 def rank(call: Call) -> Sequence[Output]:
     """One number, int32."""
     return [Output(call.result(DataType.INT32), ())]
-
-
-def _sizes(call: Call, sizes: Sequence[int]) -> Shape:
-    if any(size < 0 for size in sizes):
-        raise call.error(f"the shape asked for, {tuple(sizes)}, has a negative dim")
-    return fixed(*sizes)
 
 
 def _count(call: Call, start: float, limit: float, delta: float) -> Shape:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType, Format
-from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
+from aacl.ops._infer._asked import asked_dtype
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ __all__ = ()
     *("Elu", "Erf", "Erfc", "Exp", "Expm1", "FastGelu", "Fills", "Floor", "Gelu", "GeluV2", "HardMax"),
     *("HardShrink", "HardSigmoid", "HardSwish", "Identity", "Invert", "IsFinite", "IsInf", "IsNan", "LeakyRelu"),
     *("Lgamma", "Log", "Log1p", "LogicalNot", "LogSigmoid", "LogSoftmax", "LogSoftmaxV2", "Mish", "Muls", "Neg"),
-    *("OnesLike", "Power", "PRelu", "Reciprocal", "Relu", "Relu6", "ReverseV2", "Rint", "Round", "Rsqrt", "Selu"),
+    *("OnesLike", "Power", "Reciprocal", "Relu", "Relu6", "ReverseV2", "Rint", "Round", "Rsqrt", "Selu"),
     *("Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "SoftShrink", "Sqrt", "Square", "Swish"),
     *("Tan", "Tanh", "Threshold", "ThresholdV2D", "Tril", "Triu", "Trunc", "ZerosLike", "Cumsum", "CumsumD"),
-    *("Cumprod", "CumprodD", "L2Normalize", "Roll", "ClipByValue"),
+    *("Cumprod", "CumprodD", "Roll"),
 )
 def like_first(call: Call) -> Sequence[Output]:
     """The output has the first input's shape."""
@@ -41,12 +41,7 @@ def softmax(call: Call) -> Sequence[Output]:
 @rule("Cast")
 def cast(call: Call) -> Sequence[Output]:
     """As the input, of dtype ``dst_type``."""
-    number = call.attributes["dst_type"]
-    allowed = call.schema.outputs[0].dtypes
-    if number not in allowed:
-        names = ", ".join(f"{dtype.name} ({dtype.value})" for dtype in sorted(allowed))
-        raise UnsupportedDataType(f"operator Cast: dst_type is {number}; it takes {names}")
-    return [Output(DataType(number), call.shape(0), call.desc(0).format)]
+    return [Output(asked_dtype(call, "dst_type"), call.shape(0), call.desc(0).format)]
 
 
 @rule(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
+from aacl.ops._infer._agreement import broadcast_inputs
+from aacl.ops._infer._dims import FREE, Dim, fixed, product
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ def one_hot_attribute(call: Call) -> Sequence[Output]:
     return [_one_hot(call, call.attributes["depth"], 1)]
 
 
+@rule("Index")
+def index(call: Call) -> Sequence[Output]:
+    """Torch's advanced indexing: the index tensors' dims where the indexed dims are, first where those lie apart."""
+    return [_indexed(call, call.integers(1), 3)]
+
+
+@rule("IndexByTensor")
+def index_by_mask(call: Call) -> Sequence[Output]:
+    """As Index, with the marks an attribute; none mark the first dims."""
+    return [_indexed(call, call.attributes["indices_mask"] or (1,) * (len(call.inputs) - 1), 1)]
+
+
 @rule("NonZero")
 def non_zero(call: Call) -> Sequence[Output]:
     """Coordinates: ``[n, rank]``, or ``[rank, n]`` transposed; n lies between 0 and the number of elements."""
@@ -77,31 +90,6 @@ def where(call: Call) -> Sequence[Output]:
     return [
         Output(DataType.INT64, (FREE, FREE) if shape is None else (Dim(0, product(shape).most), *fixed(len(shape))))
     ]
-
-
-@rule("MaskedSelect")
-def masked_select(call: Call) -> Sequence[Output]:
-    """One dim, at most as long as the input has elements."""
-    shape = call.shape(0)
-    return [Output(call.desc(0).dtype, (FREE,) if shape is None else (Dim(0, product(shape).most),))]
-
-
-@rule("TopK", "TopKV2")
-def top_k(call: Call) -> Sequence[Output]:
-    """The ``k`` largest along ``dim``: values and their int32 places."""
-    return _top(call, call.integer(1))
-
-
-@rule("TopKD")
-def top_k_attribute(call: Call) -> Sequence[Output]:
-    """As TopK, with ``k`` an attribute."""
-    return _top(call, call.attributes["k"])
-
-
-@rule("Sort")
-def sort(call: Call) -> Sequence[Output]:
-    """The sorted values and their int32 places."""
-    return [call.like(0, call.shape(0)), Output(DataType.INT32, call.shape(0), call.desc(0).format)]
 
 
 def _gathered(call: Call, axis: int | None, batch: int) -> Output:
@@ -132,11 +120,16 @@ def _one_hot(call: Call, depth: int | None, on_value: int) -> Output:
     return Output(dtype, (*shape[:place], new, *shape[place:]))
 
 
-def _top(call: Call, k: int | None) -> Sequence[Output]:
-    shape: Shape = call.shape(0)
-    if shape is not None:
-        axis = call.axis(call.attributes["dim"], len(shape), "dim")
-        if k is not None and not 0 <= k <= shape[axis].most:
-            raise call.error(f"k is {k}, which dim {axis} of {call.titled(0)} does not hold")
-        shape = (*shape[:axis], Dim(0, shape[axis].most) if k is None else Dim(k, k), *shape[axis + 1 :])
-    return [call.like(0, shape), Output(DataType.INT32, shape, call.desc(0).format)]
+def _indexed(call: Call, marks: Sequence[int] | None, first_tensor: int) -> Output:
+    shape, count = call.shape(0), len(call.inputs) - first_tensor
+    if shape is None or marks is None:
+        return call.like(0, None)
+    indexed = [axis for axis, mark in enumerate(marks) if mark]
+    if len(marks) > len(shape) or len(indexed) != count:
+        raise call.error(f"the marks {tuple(marks)} do not name {count} dims of {call.titled(0)}")
+    places = broadcast_inputs(call, range(first_tensor, len(call.inputs)))
+    if places is None:
+        return call.like(0, None)
+    first = indexed[0] if indexed == list(range(indexed[0], indexed[0] + len(indexed))) else 0
+    rest = [dim for axis, dim in enumerate(shape) if axis not in indexed]
+    return Output(call.desc(0).dtype, (*rest[:first], *places, *rest[first:]))

@@ -51,26 +51,36 @@ def expand_dims(call: Call) -> Sequence[Output]:
     return [call.like(0, _inserted(call, shape, (axis,), "axis"))]
 
 
-@rule("Unsqueeze")
+@rule("Unsqueeze", "UnsqueezeV2")
 def unsqueeze(call: Call) -> Sequence[Output]:
-    """A dim 1 at each of ``axes``, which count in the output's rank."""
-    shape = call.shape(0)
-    return [call.like(0, None if shape is None else _inserted(call, shape, call.attributes["axes"], "axes"))]
+    """A dim 1 at each of the axes, an attribute; they count in the output's rank."""
+    shape, name = call.shape(0), "axes" if "axes" in call.attributes else "axis"
+    return [call.like(0, None if shape is None else _inserted(call, shape, call.attributes[name], name))]
 
 
-@rule("Squeeze")
+@rule("UnsqueezeV3")
+def unsqueeze_input(call: Call) -> Sequence[Output]:
+    """As Unsqueeze, the axes an input."""
+    shape, axes, count = call.shape(0), call.integers(1), call.length(1)
+    if shape is None or axes is None:
+        return [call.like(0, None if shape is None or count is None else (FREE,) * (len(shape) + count))]
+    return [call.like(0, _inserted(call, shape, axes, "axes"))]
+
+
+@rule("Squeeze", "SqueezeV2")
 def squeeze(call: Call) -> Sequence[Output]:
     """Dims of 1 vanish: those of ``axis``, or all."""
-    shape, axes = call.shape(0), call.attributes["axis"]
-    if shape is None:
-        return [call.like(0, None)]
-    if not axes:
-        is_known = all(dim.is_fixed or dim.least > 1 for dim in shape)
-        return [call.like(0, tuple(dim for dim in shape if dim != (1, 1)) if is_known else None)]
-    gone = {call.axis(axis, len(shape), "axis") for axis in axes}
-    if any(not shape[axis].meets(Dim(1, 1)) for axis in gone):
-        raise call.error(f"axis {tuple(axes)} of {call.titled(0)} is not 1 and cannot be squeezed")
-    return [call.like(0, tuple(dim for axis, dim in enumerate(shape) if axis not in gone))]
+    return [_squeezed(call, call.attributes["axis"])]
+
+
+@rule("SqueezeV3")
+def squeeze_input(call: Call) -> Sequence[Output]:
+    """As Squeeze, the axes an input."""
+    shape, axes = call.shape(0), call.integers(1) if call.has(1) else ()
+    if axes is None:
+        count = call.length(1)
+        return [call.like(0, None if shape is None or not count else (FREE,) * max(len(shape) - count, 0))]
+    return [_squeezed(call, axes)]
 
 
 @rule("Flatten")
@@ -202,3 +212,16 @@ def _stretched(call: Call, wanted: Shape, *, both_ways: bool) -> Output:
     if dims is None:
         raise call.error(f"{call.titled(0)} does not broadcast to {tuple(wanted)}")
     return call.like(0, dims)
+
+
+def _squeezed(call: Call, axes: Sequence[int]) -> Output:
+    shape = call.shape(0)
+    if shape is None:
+        return call.like(0, None)
+    if not axes:
+        is_known = all(dim.is_fixed or dim.least > 1 for dim in shape)
+        return call.like(0, tuple(dim for dim in shape if dim != (1, 1)) if is_known else None)
+    gone = {call.axis(axis, len(shape), "axis") for axis in axes}
+    if any(not shape[axis].meets(Dim(1, 1)) for axis in gone):
+        raise call.error(f"axis {tuple(axes)} of {call.titled(0)} is not 1 and cannot be squeezed")
+    return call.like(0, tuple(dim for axis, dim in enumerate(shape) if axis not in gone))

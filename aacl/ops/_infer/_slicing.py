@@ -89,9 +89,9 @@ def pad_v3(call: Call) -> Sequence[Output]:
     return [_padded(call, call.integers(1), contiguous=call.attributes["paddings_contiguous"])]
 
 
-@rule("PadD", "PadV3D")
+@rule("PadD", "PadV2D", "PadV3D")
 def pad_attribute(call: Call) -> Sequence[Output]:
-    """As Pad, with an attribute of pairs."""
+    """As Pad, with an attribute of pairs; with ``paddings_contiguous`` false begins come first, then ends."""
     flat = tuple(size for pair in call.attributes["paddings"] for size in pair)
     return [_padded(call, flat, contiguous=call.attributes.get("paddings_contiguous", True))]
 

@@ -13,6 +13,10 @@ from acl.op._attributes import set_attr_list_int as set_attr_list_int
 from acl.op._attributes import set_attr_list_list_int as set_attr_list_list_int
 from acl.op._attributes import set_attr_list_string as set_attr_list_string
 from acl.op._attributes import set_attr_string as set_attr_string
+from acl.op._compile import compile as compile
+from acl.op._compile import compile_and_execute as compile_and_execute
+from acl.op._compile import compile_and_execute_v2 as compile_and_execute_v2
+from acl.op._compile_options import set_compileopt as set_compileopt
 from acl.op._execute import execute as execute
 from acl.op._execute import execute_v2 as execute_v2
 from acl.op._handle import cast as cast
@@ -21,15 +25,25 @@ from acl.op._handle import create_handle_for_cast as create_handle_for_cast
 from acl.op._handle import destroy_handle as destroy_handle
 from acl.op._handle import execute_with_handle as execute_with_handle
 from acl.op._infer import infer_shape as infer_shape
+from acl.op._kernels import create_kernel as create_kernel
+from acl.op._kernels import register_compile_func as register_compile_func
+from acl.op._kernels import set_kernel_args as set_kernel_args
+from acl.op._kernels import set_kernel_workspace_sizes as set_kernel_workspace_sizes
+from acl.op._kernels import unregister_compile_func as unregister_compile_func
+from acl.op._kernels import update_params as update_params
 from acl.op._library import load as load
 from acl.op._library import set_max_op_queue_num as set_max_op_queue_num
 from acl.op._library import set_model_dir as set_model_dir
 
 __all__ = (
     "cast",
+    "compile",
+    "compile_and_execute",
+    "compile_and_execute_v2",
     "create_attr",
     "create_handle",
     "create_handle_for_cast",
+    "create_kernel",
     "destroy_attr",
     "destroy_handle",
     "execute",
@@ -37,6 +51,7 @@ __all__ = (
     "execute_with_handle",
     "infer_shape",
     "load",
+    "register_compile_func",
     "set_attr_bool",
     "set_attr_data_type",
     "set_attr_float",
@@ -48,8 +63,13 @@ __all__ = (
     "set_attr_list_list_int",
     "set_attr_list_string",
     "set_attr_string",
+    "set_compileopt",
+    "set_kernel_args",
+    "set_kernel_workspace_sizes",
     "set_max_op_queue_num",
     "set_model_dir",
+    "unregister_compile_func",
+    "update_params",
 )
 
 

@@ -12,26 +12,37 @@ from acl._state import require_init
 from acl._status import INVALID_PARAM, code_alone, plain, with_code
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
-from acl.op._execute import descs_at, run, spans_at
+from acl.op._execute import descs_at, spans_at
 from acl.op._library import find
+from acl.op._prepared import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acl.op._execute import Request
     from acl.op._operands import Descs, Spans
+    from acl.op._prepared import Request
 
 __all__ = (
+    "Matched",
     "cast",
     "create_handle",
     "create_handle_for_cast",
     "destroy_handle",
     "execute_with_handle",
+    "keep",
 )
 
 
-class _Matched(NamedTuple):
-    """A request without its memory."""
+class Matched(NamedTuple):
+    """A request without its memory.
+
+    Attributes:
+        op_type: the operator's type.
+        inputs: descriptions.
+        outputs: descriptions.
+        key: of the attributes.
+        values: the attributes by name.
+    """
 
     op_type: str
     inputs: Descs
@@ -40,10 +51,16 @@ class _Matched(NamedTuple):
     values: dict[str, Any]
 
     def on(self, inputs: Spans, outputs: Spans) -> Request:
+        """Return the request on this memory."""
         return self.op_type, self.inputs, inputs, self.outputs, outputs, self.key
 
 
-_handles: Handles[_Matched] = Handles("operator handle", INVALID_PARAM)
+_handles: Handles[Matched] = Handles("operator handle", INVALID_PARAM)
+
+
+def keep(matched: Matched) -> int:
+    """Return a new handle of what an operator model serves."""
+    return _handles.add(matched)
 
 
 @with_code(0)
@@ -63,9 +80,9 @@ def create_handle(op_type: str, input_descs: Sequence[int], output_descs: Sequen
     if not isinstance(op_type, str):
         raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
     attributes = attributes_at(attr)
-    matched = _Matched(op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values))
+    matched = Matched(op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values))
     find(matched.op_type, matched.inputs, matched.outputs, matched.values)
-    return _handles.add(matched), 0
+    return keep(matched), 0
 
 
 @plain(None)
@@ -112,10 +129,10 @@ def create_handle_for_cast(src_desc: int, dst_desc: int, truncate: int) -> tuple
     index(truncate)
     matched = _cast(src_desc, dst_desc)
     find(matched.op_type, matched.inputs, matched.outputs, matched.values)
-    return _handles.add(matched), 0
+    return keep(matched), 0
 
 
-def _cast(src_desc: int, dst_desc: int) -> _Matched:
+def _cast(src_desc: int, dst_desc: int) -> Matched:
     source, target = tensor_descs.get(src_desc), tensor_descs.get(dst_desc)
     number = int(target.dtype)
-    return _Matched("Cast", (source,), (target,), (("dst_type", ("Int", number)),), {"dst_type": number})
+    return Matched("Cast", (source,), (target,), (("dst_type", ("Int", number)),), {"dst_type": number})

@@ -12,7 +12,7 @@ from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
 from acl.op._attributes import attributes_at
 from acl.op._execute import descs_at, spans_at
-from acl.op._operands import contents
+from acl.op._operands import contents, may_decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from acl.op._operands import Descs, Spans
 
 __all__ = ("infer_shape",)
-
-_SHAPE_MOST = 1024  # elements of an input that a shape may follow from
 
 
 @code_alone
@@ -79,7 +77,7 @@ def _with_value(op_type: str, position: int, desc: aacl.TensorDesc, span: tuple[
     """Return a description, its contents known if a shape may follow from them; None for an absent input."""
     if desc.dtype is aacl.DataType.UNDEFINED:
         return None
-    if desc.value is not None or not span[0] or len(desc.shape) > 1 or not 0 < desc.element_count <= _SHAPE_MOST:
+    if desc.value is not None or not span[0] or not may_decide(desc):
         return desc
     value = contents(f"operator {op_type}: input {position}", desc, span)
     return aacl.TensorDesc.of(desc.dtype, desc.shape, desc.format, value=value)

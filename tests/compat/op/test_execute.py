@@ -259,7 +259,7 @@ def test_requests_are_matched_once(models: str, monkeypatch: pytest.MonkeyPatch)
         matches.append(op_type)
         return original(op_type, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("acl.op._execute.find", counted)
+    monkeypatch.setattr("acl.op._prepared.find", counted)
     for turn in range(5):
         descs = [acl.create_tensor_desc(INT32, [8, 16], ND) for _ in pointers]
         buffers = [acl.create_data_buffer(pointer, A.nbytes) for pointer in pointers]
@@ -278,7 +278,7 @@ def test_requests_are_matched_once(models: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_the_number_of_prepared_requests_is_bounded(models: str) -> None:
     """set_max_op_queue_num bounds what is kept; more requests than that still run right."""
-    from acl.op import _execute
+    from acl.op import _prepared
 
     assert acl.op.set_max_op_queue_num(0) == 148048
     ok(acl.op.set_max_op_queue_num(4))
@@ -289,7 +289,7 @@ def test_the_number_of_prepared_requests_is_bounded(models: str) -> None:
         ok(acl.rt.synchronize_stream(0))
         np.testing.assert_array_equal(request.result(), x + x)
 
-    assert len(_execute._newer) + len(_execute._older) <= 8
+    assert len(_prepared._newer) + len(_prepared._older) <= 8
 
 
 def test_a_failed_run_is_the_synchronises_code_and_poisons_nothing(
@@ -297,11 +297,12 @@ def test_a_failed_run_is_the_synchronises_code_and_poisons_nothing(
 ) -> None:
     """A kernel that fails is 507018 at the next synchronise, with the operator's name; the next run is well."""
     import aacl
+    from acl.op import _prepared
 
     request = Request(A, B, np.zeros_like(A))
     ok(request.run())
     ok(acl.rt.synchronize_stream(0))
-    operation = next(iter(__import__("acl.op._execute", fromlist=["x"])._newer.values()))
+    operation = next(iter(_prepared._newer.values())).operation
     assert isinstance(operation, aacl.Operation)
 
     def fail() -> None:

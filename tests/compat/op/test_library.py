@@ -78,3 +78,100 @@ def test_loading_from_memory(device: int, add: Path, tmp_path: Path) -> None:
     assert acl.op.load(acl.util.numpy_to_ptr(junk), 512) == 145006
     assert acl.op.load(0, 10) == acl.op.load(acl.util.bytes_to_ptr(data), 0) == 100000
     assert acl.op.load(8, 300) == 107000
+
+
+def test_one_folder_a_runtime(device: int, add: Path, tmp_path: Path) -> None:
+    """A second set_model_dir is 100002 and names the first; after a failed one, or a new acl.init, it works."""
+    assert acl.op.set_model_dir(str(tmp_path / "missing")) == 100003
+    ok(acl.op.set_model_dir(str(add.parent)))
+    other = tmp_path / "other"
+    other.mkdir()
+
+    assert acl.op.set_model_dir(str(other)) == 100002
+    assert str(add.parent) in (acl.get_recent_err_msg() or "")
+    assert _has("Add", [2, 2])
+    data = add.read_bytes()
+    ok(acl.op.load(acl.util.bytes_to_ptr(data), len(data)))  # single files may come at any time
+    ok(acl.finalize())
+    ok(acl.init())
+    ok(acl.op.set_model_dir(str(other)))
+
+
+def _compile(op: str, shape: list[int]) -> None:
+    desc = acl.create_tensor_desc(INT32, shape, ND)
+    ok(acl.op.compile(op, [desc, desc], [desc], 0, 0, 0, None))
+
+
+def test_what_was_unused_longest_goes_first(device: int) -> None:
+    """A full queue of compiled operators drops the one that was neither compiled nor found for longest."""
+    ok(acl.op.set_max_op_queue_num(3))
+    for size in (1, 2, 3):
+        _compile("Add", [size])
+    assert _has("Add", [1])
+    _compile("Add", [4])
+
+    assert [_has("Add", [size]) for size in (1, 2, 3, 4)] == [True, False, True, True]
+    _compile("Add", [3])  # compiled again is used
+    ok(acl.op.set_max_op_queue_num(1))
+    assert [_has("Add", [size]) for size in (1, 3, 4)] == [False, True, False]
+
+
+def test_a_run_counts_as_a_use(device: int) -> None:
+    """Runs of a request that is prepared keep its operator; when it goes, the prepared request goes with it."""
+    ok(acl.op.set_max_op_queue_num(2))
+    desc = acl.create_tensor_desc(INT32, [1], ND)
+    pointer = good(acl.rt.malloc(32, 0))
+    buffer = acl.create_data_buffer(pointer, 4)
+
+    def run() -> int:
+        code: int = acl.op.execute_v2("Add", [desc, desc], [buffer, buffer], [desc], [buffer], 0, 0)
+        return code
+
+    _compile("Add", [1])
+    ok(run())
+    _compile("Add", [2])
+    ok(run())
+    _compile("Add", [3])
+    assert not _has("Add", [2])
+    ok(run())
+    for size in (4, 5):
+        _compile("Add", [size])
+    assert run() == 100024
+    ok(acl.rt.synchronize_stream(0))
+
+
+def test_fixed_and_free_shapes_have_a_queue_each(device: int) -> None:
+    """Operators for one shape and those for many do not drop each other."""
+    ok(acl.op.set_max_op_queue_num(2))
+    for op in ("Add", "Sub"):
+        _compile(op, [-1])
+    for size in range(1, 6):
+        _compile("Mul", [size])
+
+    assert [_has(op, [7]) for op in ("Add", "Sub")] == [True, True]
+    assert [_has("Mul", [size]) for size in range(1, 6)] == [False, False, False, True, True]
+    _compile("Mul", [-1])
+    assert [_has(op, [7]) for op in ("Add", "Sub", "Mul")] == [False, True, True]
+    assert _has("Mul", [5])
+
+
+def test_loaded_operator_models_are_never_dropped(device: int, add: Path) -> None:
+    """What set_model_dir and load bring stays, however short the queue is."""
+    ok(acl.op.set_model_dir(str(add.parent)))
+    ok(acl.op.set_max_op_queue_num(1))
+    for size in range(1, 9):
+        _compile("Mul", [size])
+
+    assert _has("Add", [2, 2])
+
+
+def test_the_configuration_bounds_the_queue(tmp_path: Path) -> None:
+    """max_opqueue_num of acl.init's file is the bound until set_max_op_queue_num says otherwise."""
+    config = tmp_path / "acl.json"
+    config.write_text('{"max_opqueue_num": "2"}')
+    ok(acl.init(str(config)))
+    ok(acl.rt.set_device(0))
+    for size in range(1, 4):
+        _compile("Add", [size])
+
+    assert [_has("Add", [size]) for size in range(1, 4)] == [False, True, True]

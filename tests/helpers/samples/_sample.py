@@ -66,3 +66,32 @@ class Sample:
     attributes: Mapping[str, Any] = attrs.field(factory=dict)
     loose: float = 1
     is_random: bool = False
+
+    def arrays(self, dtype: np.dtype[Any]) -> list[Array | None]:
+        """Return the inputs' contents, those that follow the dtype under test in that one."""
+        return [
+            None if each is None else _as(each.array, dtype) if each.follows else each.array for each in self.inputs
+        ]
+
+    def rounded(self, dtype: np.dtype[Any]) -> Sample:
+        """Return the sample with numbers that a dtype holds exactly."""
+        inputs = [
+            attrs.evolve(each, array=each.array.astype(dtype).astype(np.float64))
+            if each is not None and each.follows
+            else each
+            for each in self.inputs
+        ]
+        return attrs.evolve(self, inputs=inputs)
+
+    def known(self) -> list[int]:
+        """Return the positions of the inputs whose contents are known before the run."""
+        return [index for index, each in enumerate(self.inputs) if each is not None and each.is_known]
+
+
+def _as(numbers: Array, dtype: np.dtype[Any]) -> Array:
+    if dtype.kind == "c":
+        return (numbers + 0.5j * numbers[..., ::-1] if numbers.ndim else numbers + 0.5j).astype(dtype)
+    if dtype.kind in "iub":
+        numbers = np.rint(numbers)
+        return (abs(numbers) if dtype.kind in "ub" else numbers).astype(dtype)
+    return numbers.astype(dtype)

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 from aacl.backends.cpu.kernels._precision import widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, prepared
+from aacl.backends.cpu.kernels._split import spread
 
 if TYPE_CHECKING:
     from aacl.abc import Array, Kernel, KernelRequest
     from aacl.backends.cpu.kernels._registry import Body
 
-__all__ = ("blocked", "stepwise")
+__all__ = ("BLOCK", "blocked", "stepwise")
 
-_BLOCK = 16384
-"""Elements of a block: 64 KiB of float32, below the size from which an allocation is fresh pages."""
+BLOCK = 1 << 18
+"""Elements of a block: 1 MiB of float32. Smaller ones would stay in a core's own cache, and lose more to the calls."""
 
 
 def blocked(request: KernelRequest, body: Body) -> Body:
@@ -27,7 +28,7 @@ def blocked(request: KernelRequest, body: Body) -> Body:
     The other body works element by element. Where tensors are small, or broadcast, it is returned itself.
     """
     shapes = {info.shape for info in (*request.inputs, *request.outputs) if info is not None}
-    if len(shapes) != 1 or elements(request.outputs[0]) <= 2 * _BLOCK:
+    if len(shapes) != 1 or elements(request.outputs[0]) <= BLOCK:
         return body
 
     def run(*arrays: Array) -> None:
@@ -35,8 +36,8 @@ def blocked(request: KernelRequest, body: Body) -> Body:
             body(*arrays)
             return
         flat = [array.reshape(-1) for array in arrays]
-        for start in range(0, flat[0].size, _BLOCK):
-            body(*[array[start : start + _BLOCK] for array in flat])
+        for start in range(0, flat[0].size, BLOCK):
+            body(*[array[start : start + BLOCK] for array in flat])
 
     return run
 
@@ -53,7 +54,7 @@ def stepwise(request: KernelRequest, body: Body, operations: int = 0) -> Kernel:
     """
     count, out = len(request.inputs), request.outputs[0]
     wide = widened(body, out.dtype, count)
-    run = quiet(blocked(request, wide), count + 1)
+    run = spread(request, quiet(blocked(request, wide), count + 1), operations)
     # Of other shapes or dtypes, an element would be written before another one that needs it is read.
     in_place = all(info is not None and (info.shape, info.dtype) == (out.shape, out.dtype) for info in request.inputs)
     return prepared(request, run, operations * elements(out), in_place=in_place)

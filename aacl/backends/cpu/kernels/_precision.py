@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._halves import narrow, widen
 from aacl.dtypes import DataType
 
 if TYPE_CHECKING:
@@ -41,10 +42,10 @@ def widened(body: Body, dtype: DataType, inputs: int) -> Body:
     half = dtype.numpy_dtype
 
     def run(*arrays: Array) -> None:
-        wide = [array.astype(np.float32) if array is not None and array.dtype == half else array for array in arrays]
+        wide = [widen(array) if array is not None and array.dtype == half else array for array in arrays]
         wide[inputs:] = [np.empty(array.shape, np.float32) for array in arrays[inputs:]]
         body(*wide)
         for out, result in zip(arrays[inputs:], wide[inputs:], strict=True):
-            np.copyto(out, result, casting="same_kind")
+            narrow(result, out)
 
     return run

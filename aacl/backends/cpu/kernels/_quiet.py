@@ -35,10 +35,11 @@ def quiet(body: Body, arity: int) -> Body:
     if arity == 3:
         return _quiet_three(body)
 
-    def run(*arrays: Array) -> None:
+    def run(*arrays: Array) -> object:
         context = _taken()
-        context.run(body, *arrays)
+        found = context.run(body, *arrays)
         _pool.append(context)
+        return found
 
     return run
 
@@ -49,13 +50,14 @@ def quiet(body: Body, arity: int) -> Body:
 def _quiet_two(body: Body) -> Body:
     pop, push = _pool.pop, _pool.append
 
-    def run(first: Array, out: Array) -> None:
+    def run(first: Array, out: Array) -> object:
         try:
             context = pop()
         except IndexError:
             context = _made()
-        context.run(body, first, out)
+        found = context.run(body, first, out)
         push(context)
+        return found
 
     return run
 
@@ -63,13 +65,14 @@ def _quiet_two(body: Body) -> Body:
 def _quiet_three(body: Body) -> Body:
     pop, push = _pool.pop, _pool.append
 
-    def run(first: Array, second: Array, out: Array) -> None:
+    def run(first: Array, second: Array, out: Array) -> object:
         try:
             context = pop()
         except IndexError:
             context = _made()
-        context.run(body, first, second, out)
+        found = context.run(body, first, second, out)
         push(context)
+        return found
 
     return run
 

@@ -11,6 +11,7 @@ from aacl.backends.cpu.kernels._extremes import maximum, minimum
 from aacl.backends.cpu.kernels._precision import INTEGERS
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._split import spread
 from aacl.dtypes import DataType
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def with_ufunc(request: KernelRequest, ufunc: np.ufunc, operations: int = 0) -> 
     if dtype is DataType.BF16 and count >= _MANY and len(set(dtypes)) == 1:
         return stepwise(request, _OUTPUT_THIRD.get(ufunc, ufunc), operations + 2)
     # NumPy's ufuncs look after operands that overlap.
-    return prepared(request, _silenced(ufunc, request), operations * count, in_place=True)
+    body = spread(request, _silenced(ufunc, request), operations)
+    return prepared(request, body, operations * count, in_place=True)
 
 
 def _silenced(ufunc: np.ufunc, request: KernelRequest) -> Body:

@@ -6,15 +6,18 @@ Gelu is the exact form, as GeluV2's default is; FastGelu is ``x * sigmoid(1.702 
 from __future__ import annotations
 
 import functools
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._blocks import blocked, stepwise
 from aacl.backends.cpu.kernels._erf import erf
+from aacl.backends.cpu.kernels._gelu import gate
+from aacl.backends.cpu.kernels._limits import limited
+from aacl.backends.cpu.kernels._logistic import sigmoid
 from aacl.backends.cpu.kernels._precision import FLOATS
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._split import spread
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -22,9 +25,7 @@ if TYPE_CHECKING:
     from aacl.abc import Array, Kernel, KernelRequest
     from aacl.backends.cpu.kernels._registry import Body
 
-__all__ = ()
-
-_HALF = math.sqrt(0.5)
+__all__ = ("SELU_ALPHA", "SELU_SCALE")
 
 
 def _unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
@@ -36,24 +37,24 @@ def _unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
 
 @kernel("Relu")
 def _relu(request: KernelRequest) -> Kernel:
-    zero = np.zeros((), given(request, 0).dtype.numpy_dtype)
-
-    def body(x: Array, out: Array) -> None:
-        np.maximum(x, zero, out=out)
-
-    return prepared(request, body, in_place=True)
+    info = given(request, 0)
+    body = limited(np.maximum, 0, info.dtype.numpy_dtype, elements(info))
+    return prepared(request, spread(request, body), in_place=True)
 
 
 @kernel("Relu6")
 def _relu6(request: KernelRequest) -> Kernel:
-    dtype = given(request, 0).dtype.numpy_dtype
-    zero, six = np.zeros((), dtype), np.asarray(6).astype(dtype)
+    info = given(request, 0)
+    above, below = (
+        limited(ufunc, number, info.dtype.numpy_dtype, elements(info))
+        for ufunc, number in ((np.maximum, 0), (np.minimum, 6))
+    )
 
     def body(x: Array, out: Array) -> None:
-        np.maximum(x, zero, out=out)
-        np.minimum(out, six, out=out)
+        above(x, out)
+        below(out, out)
 
-    return prepared(request, body, elements(request.outputs[0]), in_place=True)
+    return prepared(request, spread(request, blocked(request, body), 1), elements(info), in_place=True)
 
 
 @kernel("LeakyRelu")
@@ -69,18 +70,11 @@ def _leaky_relu(request: KernelRequest) -> Kernel:
 @kernel("Sigmoid")
 def _sigmoid(request: KernelRequest) -> Kernel:
     if given(request, 0).dtype in (DataType.COMPLEX64, DataType.COMPLEX128):
-        return stepwise(request, _logistic, 4 * TRANSCENDENTAL)
-    return _unary(request, _logistic, TRANSCENDENTAL + 4)
+        return stepwise(request, sigmoid, 4 * TRANSCENDENTAL)
+    return _unary(request, sigmoid, TRANSCENDENTAL + 4)
 
 
-def _logistic(x: Array, out: Array) -> None:
-    np.negative(x, out)
-    np.exp(out, out)
-    np.add(out, 1, out)
-    np.reciprocal(out, out)
-
-
-@kernel("Softplus")
+@kernel("Softplus", "BNLL")
 def _softplus(request: KernelRequest) -> Kernel:
     """``log(1 + e^x)``, without overflow."""
     return _unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
@@ -137,7 +131,7 @@ def _gated(scale: float) -> Body:
     return body
 
 
-@kernel("HardSwish")
+@kernel("HardSwish", "Hardswish")
 def _hard_swish(request: KernelRequest) -> Kernel:
     """``x * relu6(x + 3) / 6``."""
 
@@ -180,24 +174,73 @@ def _gelu(request: KernelRequest) -> Kernel:
     form = request.attributes.get("approximate", "none")
     if form not in ("none", "tanh"):
         raise InvalidArgument(f"operator {request.op_type}: approximate is {form!r}; it is 'none' or 'tanh'")
-    return _unary(request, _gelu_tanh if form == "tanh" else _gelu_erf, 4 * TRANSCENDENTAL)
+    is_tanh = form == "tanh"
+
+    def body(x: Array, out: Array) -> None:
+        np.multiply(x, gate(x, is_tanh), out)
+
+    return _unary(request, body, 4 * TRANSCENDENTAL)
 
 
-def _gelu_erf(x: Array, out: Array) -> None:
-    phi = np.multiply(x, _HALF, np.empty_like(x))
-    erf(phi, phi)
-    np.add(phi, 1, phi)
-    np.multiply(phi, 0.5, phi)
-    np.multiply(x, phi, out)
+@kernel("Celu", "CeluV2")
+def _celu(request: KernelRequest) -> Kernel:
+    """``alpha3 * x`` from 0 on, else ``alpha1 * (e^(x / alpha2) - 1)``; CeluV2 has one alpha for both and slope 1.
+
+    Raises:
+        InvalidArgument: the divisor of x is 0.
+    """
+    names = ("alpha", "alpha") if request.op_type == "CeluV2" else ("alpha1", "alpha2")
+    height, width = (float(request.attributes[name]) for name in names)
+    slope = float(request.attributes.get("alpha3", 1.0))
+    if width == 0:
+        raise InvalidArgument(f"operator {request.op_type}: {names[1]} is 0; x is divided by it")
+
+    def body(x: Array, out: Array) -> None:
+        np.copyto(out, np.where(x >= 0, slope * x, height * np.expm1(x / width)))
+
+    return _unary(request, body, TRANSCENDENTAL + 5)
 
 
-def _gelu_tanh(x: Array, out: Array) -> None:
-    inner = np.multiply(x, x, np.empty_like(x))
-    np.multiply(inner, 0.044715, inner)
-    np.add(inner, 1, inner)
-    np.multiply(inner, x, inner)
-    np.multiply(inner, math.sqrt(2 / math.pi), inner)
-    np.tanh(inner, inner)
-    np.add(inner, 1, inner)
-    np.multiply(inner, 0.5, inner)
-    np.multiply(x, inner, out)
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+
+@kernel("Selu")
+def _selu(request: KernelRequest) -> Kernel:
+    """``scale * x`` above 0, else ``scale * alpha * (e^x - 1)``; integers compute in float32 and are truncated."""
+
+    def body(x: Array, out: Array) -> None:
+        wide = x.astype(np.float32) if x.dtype.kind == "i" else x
+        below = (SELU_SCALE * SELU_ALPHA) * np.expm1(wide)
+        np.copyto(out, np.where(wide > 0, SELU_SCALE * wide, below), casting="unsafe")
+
+    return stepwise(request, body, TRANSCENDENTAL + 5)
+
+
+@kernel("SoftplusV2")
+def _softplus_beta(request: KernelRequest) -> Kernel:
+    """``log(1 + e^(beta * x)) / beta``, and x itself where ``beta * x > threshold`` (torch).
+
+    Raises:
+        InvalidArgument: beta is 0.
+    """
+    beta, threshold = float(request.attributes["beta"]), float(request.attributes["threshold"])
+    if beta == 0:
+        raise InvalidArgument("operator SoftplusV2: beta is 0; the result is divided by it")
+
+    def body(x: Array, out: Array) -> None:
+        scaled = np.multiply(x, beta)
+        np.copyto(out, np.where(scaled > threshold, x, np.logaddexp(0, scaled) / beta))
+
+    return _unary(request, body, 3 * TRANSCENDENTAL)
+
+
+@kernel("FastGeluV2")
+def _fast_gelu_parabola(request: KernelRequest) -> Kernel:
+    """``x * (sgn(x) * (-0.0722 * (min(|x|, 1.769) - 1.769)^2 + 0.5) + 0.5)``, where sgn(0) is 1."""
+
+    def body(x: Array, out: Array) -> None:
+        bent = np.subtract(np.minimum(np.abs(x), 1.769), 1.769)
+        half = np.add(np.multiply(np.square(bent), -0.0722), 0.5)
+        np.multiply(x, np.add(np.where(x < 0, -half, half), 0.5), out)
+
+    return _unary(request, body, 10)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._division import truncated_quotient
 from aacl.backends.cpu.kernels._precision import FLOATS, INTEGERS
 from aacl.backends.cpu.kernels._registry import given, kernel, refuse_dtype
 from aacl.backends.cpu.kernels._ufunc import with_ufunc
@@ -55,12 +56,8 @@ def _truncating(request: KernelRequest) -> Kernel:
     dtype = given(request, 0).dtype
     if dtype not in INTEGERS | FLOATS:
         raise refuse_dtype(request, "real dtypes")
-    body = _truncated_quotient if dtype in INTEGERS else _truncated_true_quotient
+    body = truncated_quotient if dtype in INTEGERS else _truncated_true_quotient
     return stepwise(request, body, 8)
-
-
-def _truncated_quotient(x1: Array, x2: Array, out: Array) -> None:
-    np.floor_divide(np.subtract(x1, np.fmod(x1, x2)), x2, out)
 
 
 def _truncated_true_quotient(x1: Array, x2: Array, out: Array) -> None:

@@ -92,9 +92,12 @@ def _mul_no_nan(request: KernelRequest) -> Kernel:
 
 @kernel("SquaredDifference")
 def _squared_difference(request: KernelRequest) -> Kernel:
+    """Return the kernel of ``(x1 - x2)^2``; of complex numbers the difference times its conjugate (TensorFlow)."""
+    is_complex = given(request, 0).dtype.numpy_dtype.kind == "c"
+
     def body(x1: Array, x2: Array, out: Array) -> None:
         np.subtract(x1, x2, out)
-        np.multiply(out, out, out)
+        np.multiply(out, np.conjugate(out) if is_complex else out, out)
 
     return stepwise(request, body, 1)
 
@@ -174,11 +177,12 @@ def _round_integers(decimals: int, x: Array, out: Array) -> None:
         np.multiply(whole + ((rest > half) | ((rest == half) & (whole % 2 == 1))), unit, out)
 
 
-@kernel("ClipByValue")
+@kernel("ClipByValue", "ClipByValueV2")
 def _clip(request: KernelRequest) -> Kernel:
     """The upper bound first, so that the lower one wins where they cross."""
 
     def body(x: Array, low: Array, high: Array, out: Array) -> None:
+        low, high = (bound.reshape(()) if bound.size == 1 else bound for bound in (low, high))
         # A bound of the output's shape may be the output itself.
         below = np.minimum(x, high) if low.shape == out.shape else np.minimum(x, high, out=out)
         np.maximum(below, low, out=out)

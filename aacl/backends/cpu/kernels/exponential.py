@@ -19,17 +19,18 @@ from aacl.errors import InvalidArgument
 if TYPE_CHECKING:
     from aacl.abc import Array, Kernel, KernelRequest
 
-__all__ = ()
+__all__ = ("integer_power",)
 
 
 @kernel("Pow")
 def _pow(request: KernelRequest) -> Kernel:
     if request.outputs[0].dtype in INTEGERS:
-        return stepwise(request, _integer_power, 2 * TRANSCENDENTAL)
+        return stepwise(request, integer_power, 2 * TRANSCENDENTAL)
     return promoting(request, np.power, 2 * TRANSCENDENTAL)
 
 
-def _integer_power(x1: Array, x2: Array, out: Array) -> None:
+def integer_power(x1: Array, x2: Array, out: Array) -> None:
+    """Write integers to the power of integers, which may be negative."""
     x1, x2 = x1.astype(out.dtype, copy=False), x2.astype(out.dtype, copy=False)
     negative = x2 < 0
     if not negative.any():

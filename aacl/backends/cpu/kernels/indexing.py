@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._leading import leading
+from aacl.backends.cpu.kernels._places import axis_of, check_indices
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, with_integers
 from aacl.errors import InvalidArgument
 
@@ -54,7 +56,7 @@ def _gathered(request: KernelRequest, axis: int) -> Body:
     allows_negative = request.attributes.get("negative_index_support", False)
 
     def body(x: Array, indices: Array, out: Array) -> None:
-        _check(indices, shape[axis], axis, allows_negative)
+        check_indices(indices, shape[axis], axis, allows_negative)
         if not out.size:
             return
         for lead in np.ndindex(shape[:batch]):
@@ -65,40 +67,23 @@ def _gathered(request: KernelRequest, axis: int) -> Body:
     return body
 
 
-def _check(indices: Array, length: int, axis: int, allows_negative: bool) -> None:
-    if not indices.size:
-        return
-    least, most = int(indices.min()), int(indices.max())
-    lowest = -length if allows_negative else 0
-    if least < lowest or most >= length:
-        wrong = least if least < lowest else most
-        raise IndexError(f"index {wrong} lies outside [{lowest}, {length}) along axis {axis}")
-
-
 @kernel("NonZero")
 def _non_zero(request: KernelRequest) -> Kernel:
     """Coordinates as rows, or as columns with ``transpose``, without a gap at the start of the output."""
     transpose = request.attributes["transpose"]
 
-    def body(x: Array, out: Array) -> tuple[tuple[int, ...]]:
+    def body(x: Array, out: Array) -> tuple[tuple[int, ...], ...]:
         rows = np.argwhere(x)
-        return _leading(rows.T if transpose else rows, out)
+        return leading([rows.T if transpose else rows], [out])
 
-    return prepared(request, body, 4 * elements(given(request, 0)))
+    return prepared(request, body, 4 * elements(given(request, 0)), returns_shapes=True)
 
 
 @kernel("Where")
 def _where(request: KernelRequest) -> Kernel:
     """Coordinates as rows, without a gap at the start of the output."""
-    return prepared(request, lambda x, out: _leading(np.argwhere(x), out), 4 * elements(given(request, 0)))
-
-
-def _leading(found: Array, out: Array) -> tuple[tuple[int, ...]]:
-    """Write a result into the first elements of an output that is as large as it may get; return its exact shape."""
-    if found.size > out.size:
-        raise ValueError(f"the result has shape {found.shape}; the output {out.shape} cannot hold it")
-    out.reshape(-1)[: found.size] = found.reshape(-1)
-    return (found.shape,)
+    count = elements(given(request, 0))
+    return prepared(request, lambda x, out: leading([np.argwhere(x)], [out]), 4 * count, returns_shapes=True)
 
 
 @kernel("GatherNd")
@@ -106,10 +91,11 @@ def _gather_nd(request: KernelRequest) -> Kernel:
     """The last dim of the indices addresses the leading dims."""
     shape = given(request, 0).shape
     depth = given(request, 1).shape[-1]
+    allows_negative = request.attributes.get("negative_index_support", False)
 
     def body(x: Array, indices: Array, out: Array) -> None:
         for axis in range(depth):
-            _check(indices[..., axis], shape[axis], axis, False)
+            check_indices(indices[..., axis], shape[axis], axis, allows_negative)
         np.copyto(out, x[tuple(np.moveaxis(indices, -1, 0))] if depth else np.broadcast_to(x, out.shape))
 
     return prepared(request, body)
@@ -118,37 +104,68 @@ def _gather_nd(request: KernelRequest) -> Kernel:
 @kernel("GatherElements")
 def _gather_elements(request: KernelRequest) -> Kernel:
     """As torch.gather; negative indices are refused."""
-    shape, dim = given(request, 0).shape, request.attributes["dim"]
-    if not -len(shape) <= dim < len(shape):
-        raise InvalidArgument(f"operator GatherElements: dim {dim} does not fit shape {shape}")
-    dim %= len(shape)
+    return prepared(request, _elements_along(request, request.attributes["dim"], 1, False))
+
+
+@kernel("GatherD")
+def _gather_dim(request: KernelRequest) -> Kernel:
+    """As GatherElements, the dim an input; negative indices count from the end, as in MindSpore's operator."""
+
+    def make(dim: tuple[int, ...]) -> Body:
+        inner = _elements_along(request, dim[0], 2, True)
+        return lambda x, _, index, out: inner(x, index, out)
+
+    return prepared(request, with_integers(request, (1,), make))
+
+
+def _elements_along(request: KernelRequest, dim: int, place: int, allows_negative: bool) -> Body:
+    shape = given(request, 0).shape
+    axis = axis_of(request, dim, len(shape), "dim")
+    places = given(request, place).shape
+    if len(places) != len(shape) or any(size > shape[other] for other, size in enumerate(places) if other != axis):
+        raise InvalidArgument(f"operator {request.op_type}: index {places} reaches beyond {shape} beside dim {axis}")
+    part = tuple(slice(None) if other == axis else slice(size) for other, size in enumerate(places))
 
     def body(x: Array, index: Array, out: Array) -> None:
-        _check(index, shape[dim], dim, False)
-        part = tuple(slice(None) if axis == dim else slice(size) for axis, size in enumerate(index.shape))
-        np.copyto(out, np.take_along_axis(x[part], index, dim))
+        check_indices(index, shape[axis], axis, allows_negative)
+        np.copyto(out, np.take_along_axis(x[part], index, axis))
 
-    return prepared(request, body)
+    return body
 
 
 @kernel("OneHot")
 def _one_hot(request: KernelRequest) -> Kernel:
     """Indices outside the depth give all off."""
-    axis = request.attributes["axis"]
-    rank = len(request.outputs[0].shape)
-    if not -1 <= axis < rank:
-        raise InvalidArgument(f"operator OneHot: axis {axis} does not fit {rank} dims")
-    axis %= rank
-    classes = functools.cache(
-        lambda: np.arange(request.outputs[0].shape[axis]).reshape((-1,) + (1,) * (rank - 1 - axis))
-    )
+    axis = _hot_axis(request)
+    inner = _hot(request, axis)
 
     def body(x: Array, depth: Array, on_value: Array, off_value: Array, out: Array) -> None:
         if int(depth.reshape(())) != out.shape[axis]:
             raise ValueError(f"operator OneHot: depth is {int(depth.reshape(()))}; the output has {out.shape}")
+        inner(x, on_value, off_value, out)
+
+    return prepared(request, body, 2 * elements(request.outputs[0]))
+
+
+@kernel("OneHotD")
+def _one_hot_attribute(request: KernelRequest) -> Kernel:
+    """As OneHot, the depth an attribute."""
+    return prepared(request, _hot(request, _hot_axis(request)), 2 * elements(request.outputs[0]))
+
+
+def _hot_axis(request: KernelRequest) -> int:
+    rank = len(request.outputs[0].shape)
+    return axis_of(request, request.attributes["axis"], rank)
+
+
+def _hot(request: KernelRequest, axis: int) -> Body:
+    behind = len(request.outputs[0].shape) - 1 - axis
+    classes = functools.cache(lambda: np.arange(request.outputs[0].shape[axis]).reshape((-1,) + (1,) * behind))
+
+    def body(x: Array, on_value: Array, off_value: Array, out: Array) -> None:
         if not out.size:
             return
         hot = np.equal(np.expand_dims(x, axis), classes())  # made when the memory of the output is there
         np.copyto(out, np.where(hot, on_value.reshape(()), off_value.reshape(())))
 
-    return prepared(request, body, 2 * elements(request.outputs[0]))
+    return body

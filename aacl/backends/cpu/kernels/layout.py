@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._registry import given, integers, kernel, prepared, require_shape, with_integers
+from aacl.backends.cpu.kernels._registry import (
+    given,
+    integers,
+    kernel,
+    prepared,
+    require_shape,
+    with_integers,
+)
+from aacl.backends.cpu.kernels._turns import turn
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -19,7 +27,16 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-@kernel("Identity")
+@kernel(
+    "Identity",
+    "StopGradient",
+    "TensorMove",
+    "TensorRedirect",
+    "EnsureShape",
+    "GuaranteeConst",
+    "PlaceholderWithDefault",
+    "PreventGradient",
+)
 def _identity(request: KernelRequest) -> Kernel:
     return prepared(request, _copy, in_place=True)
 
@@ -29,7 +46,10 @@ def _copy(x: Array, out: Array) -> None:
 
 
 # The output's shape is what these ask for; their value inputs were read when it was inferred.
-@kernel("Reshape", "ExpandDims", "Squeeze", "Unsqueeze", "Flatten", "FlattenV2")
+@kernel(
+    *("Reshape", "ExpandDims", "Squeeze", "SqueezeV2", "SqueezeV3", "Unsqueeze", "UnsqueezeV2", "UnsqueezeV3"),
+    *("Flatten", "FlattenV2", "TransShape"),
+)
 def _reshape(request: KernelRequest) -> Kernel:
     _require_equal_counts(request)
     return prepared(request, _reshaped)
@@ -67,10 +87,11 @@ def _permuted(request: KernelRequest, perm: tuple[int, ...]) -> Body:
     if sorted(order) != list(range(rank)):
         raise InvalidArgument(f"operator {request.op_type}: perm {perm} is no order of {rank} dims")
 
+    copy, shape = turn(request, order), tuple(given(request, 0).shape[axis] for axis in order)
+
     def body(x: Array, out: Array) -> None:
-        turned = x.transpose(order)
-        require_shape(request.op_type, turned.shape, out)
-        np.copyto(out, turned)
+        require_shape(request.op_type, shape, out)
+        copy(x, out)
 
     return body
 
@@ -176,3 +197,14 @@ def _resolved(wanted: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...
     lead = len(wanted) - len(shape)
     own = (1,) * lead + shape
     return tuple(own[axis] if size == -1 else size for axis, size in enumerate(wanted))
+
+
+@kernel("Copy")
+def _copies(request: KernelRequest) -> Kernel:
+    """Return the kernel that copies one input into ``N`` outputs."""
+
+    def body(x: Array, *outputs: Array) -> None:
+        for out in outputs:
+            np.copyto(out, x)
+
+    return prepared(request, body)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._halves import narrow, widen
 from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, compute_dtype
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
@@ -96,14 +97,21 @@ def _in_dtype(dtype: np.dtype[Any], through: np.dtype[Any] | None = None) -> Bod
     """
 
     def multiply(left: Array, right: Array, bias: Array | None, out: Array) -> None:
-        wide = np.matmul(left.astype(dtype, copy=False), right.astype(dtype, copy=False))
+        wide = np.matmul(_in(dtype, left), _in(dtype, right))
         if through is not None:
             wide = wide.astype(through)
         if bias is not None:
             wide = np.add(wide, bias.astype(wide.dtype, copy=False))
-        np.copyto(out, wide, casting="unsafe")
+        if out.dtype == np.float16:
+            narrow(wide, out)
+        else:
+            np.copyto(out, wide, casting="unsafe")
 
     return multiply
+
+
+def _in(dtype: np.dtype[Any], array: Array) -> Array:
+    return widen(array) if array.dtype == np.float16 and dtype == np.float32 else array.astype(dtype, copy=False)
 
 
 _through_double = _in_dtype(np.dtype(np.float64), np.dtype(np.int64))

@@ -8,15 +8,18 @@ a mean NaN (0 for integers).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import ml_dtypes
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, INTEGERS
+from aacl.backends.cpu.kernels._halves import widen
+from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, INTEGERS, compute_dtype
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype, with_integers
+from aacl.backends.cpu.kernels._split import ranges
+from aacl.backends.cpu.kernels._sums import sum_over
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -27,23 +30,29 @@ if TYPE_CHECKING:
 __all__ = ()
 
 Axes: TypeAlias = "tuple[int, ...]"
-Reduction: TypeAlias = "Callable[[Array, Axes, bool, Array], object]"
+Partial: TypeAlias = "Callable[[Array, Axes, bool, Array], object]"
 
 
-def _accumulate(ufunc: np.ufunc) -> Reduction:
-    """Return a reduction in the input's dtype, or float32 for half precision."""
+class _Reduction(NamedTuple):
+    """How something is reduced: into an accumulator, which is the output itself where there is no ``finish``."""
 
+    partial: Partial
+    """Reduces an array over axes, keeping them or not, into an accumulator."""
+    join: np.ufunc | None
+    """Makes one accumulator of several; None where the parts of a sum do not make the whole."""
+    finish: Callable[[Array, int, Array], object] | None = None
+    """Writes the output from the accumulator and the number of elements that went into each of its own."""
+    operations: int = 1
+
+
+def _accumulate(ufunc: np.ufunc) -> Partial:
     def reduce(x: Array, axes: Axes, keep: bool, out: Array) -> None:
-        if out.dtype in _HALF_DTYPES:
-            total = ufunc.reduce(x, axis=axes, dtype=np.float32, keepdims=keep)
-            np.copyto(out, total, casting="same_kind")
-        else:
-            ufunc.reduce(x, axis=axes, dtype=out.dtype, keepdims=keep, out=out)
+        ufunc.reduce(x, axis=axes, dtype=out.dtype, keepdims=keep, out=out)
 
     return reduce
 
 
-def _extreme(ufunc: np.ufunc, *, is_maximum: bool) -> Reduction:
+def _extreme(ufunc: np.ufunc, *, is_maximum: bool) -> Partial:
     def reduce(x: Array, axes: Axes, keep: bool, out: Array) -> None:
         if x.size or not out.size:
             ufunc.reduce(x, axis=axes, keepdims=keep, out=out)
@@ -53,19 +62,15 @@ def _extreme(ufunc: np.ufunc, *, is_maximum: bool) -> Reduction:
     return reduce
 
 
-def _mean(x: Array, axes: Axes, keep: bool, out: Array) -> None:
-    count = int(np.prod([x.shape[axis] for axis in axes], dtype=np.int64))
+def _mean(total: Array, count: int, out: Array) -> None:
     if out.dtype.kind in "iu":
-        total = x.sum(axis=axes, dtype=np.int64, keepdims=keep)
         np.copyto(out, (total - np.fmod(total, count)) // count if count else 0, casting="unsafe")
-        return
-    wide = np.float32 if out.dtype in _HALF_DTYPES else out.dtype
-    total = x.sum(axis=axes, dtype=wide, keepdims=keep)
-    np.copyto(out, np.divide(total, count, dtype=wide), casting="same_kind")
+    else:
+        np.copyto(out, np.divide(total, count, dtype=total.dtype), casting="same_kind")
 
 
 def _log_sum_exp(x: Array, axes: Axes, keep: bool, out: Array) -> None:
-    wide = x.astype(np.float32 if out.dtype in _HALF_DTYPES else out.dtype, copy=False)
+    wide = x.astype(out.dtype, copy=False)
     if not wide.size:
         np.copyto(out, -np.inf, casting="unsafe")
         return
@@ -75,30 +80,32 @@ def _log_sum_exp(x: Array, axes: Axes, keep: bool, out: Array) -> None:
     np.copyto(out, total if keep else total.reshape(out.shape), casting="same_kind")
 
 
-_HALF_DTYPES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
-_REDUCTIONS: dict[str, tuple[Reduction, int]] = {
-    "ReduceSum": (_accumulate(np.add), 1),
-    "ReduceProd": (_accumulate(np.multiply), 1),
-    "ReduceMean": (_mean, 1),
-    "ReduceMax": (_extreme(np.maximum, is_maximum=True), 1),
-    "ReduceMin": (_extreme(np.minimum, is_maximum=False), 1),
-    "ReduceAll": (_accumulate(np.logical_and), 1),
-    "ReduceAny": (_accumulate(np.logical_or), 1),
-    "ReduceLogSumExp": (_log_sum_exp, 15),
+_SUM = _Reduction(sum_over, np.add)
+_REDUCTIONS: dict[str, _Reduction] = {
+    "ReduceSum": _SUM,
+    "ReduceProd": _Reduction(_accumulate(np.multiply), np.multiply),
+    "ReduceMean": _SUM._replace(finish=_mean),
+    "ReduceMax": _Reduction(_extreme(np.maximum, is_maximum=True), np.maximum),
+    "ReduceMin": _Reduction(_extreme(np.minimum, is_maximum=False), np.minimum),
+    "ReduceAll": _Reduction(_accumulate(np.logical_and), np.logical_and),
+    "ReduceAny": _Reduction(_accumulate(np.logical_or), np.logical_or),
+    "ReduceLogSumExp": _Reduction(_log_sum_exp, None, operations=15),
 }
 
 
 @kernel(*_REDUCTIONS, *(f"{name}D" for name in _REDUCTIONS if name != "ReduceLogSumExp"))
 def _reduce(request: KernelRequest) -> Kernel:
-    reduction, operations = _REDUCTIONS[request.op_type.removesuffix("D")]
+    reduction = _REDUCTIONS[request.op_type.removesuffix("D")]
     info = given(request, 0)
     if info.dtype != request.outputs[0].dtype:
         raise refuse_dtype(request, "an output of the input's dtype")
+    if reduction.join is None and info.dtype not in FLOATS:
+        raise refuse_dtype(request, "float dtypes")
     if "axes" in request.attributes:
         body = _over(request, reduction, request.attributes["axes"])
     else:
         body = with_integers(request, (1,), lambda axes: _behind(_over(request, reduction, axes)))
-    return prepared(request, quiet(body, len(request.inputs) + 1), operations * elements(info))
+    return prepared(request, quiet(body, len(request.inputs) + 1), reduction.operations * elements(info))
 
 
 def _behind(inner: Body) -> Body:
@@ -110,20 +117,92 @@ def _behind(inner: Body) -> Body:
     return body
 
 
-def _over(request: KernelRequest, reduction: Reduction, axes: Axes) -> Body:
-    rank, keep = len(given(request, 0).shape), request.attributes["keep_dims"]
+def _over(request: KernelRequest, reduction: _Reduction, axes: Axes) -> Body:
+    shape, keep = given(request, 0).shape, request.attributes["keep_dims"]
+    rank = len(shape)
     if any(not -rank <= axis < rank for axis in axes):
-        raise InvalidArgument(f"operator {request.op_type}: axes {axes} do not fit shape {given(request, 0).shape}")
+        raise InvalidArgument(f"operator {request.op_type}: axes {axes} do not fit shape {shape}")
     places = tuple(sorted({axis % rank for axis in axes}))
     if not axes:
         if request.attributes.get("noop_with_empty_axes", True):
             return _copy
         places = tuple(range(rank))
+    into = _in_parts(request, reduction, places)
+    accumulator = _accumulator(given(request, 0).dtype, reduction)
+    if accumulator == request.outputs[0].dtype.numpy_dtype and not reduction.finish:
+        return lambda x, out: into(x, places, keep, out)
+    finish, count = reduction.finish or _rounded, math.prod(shape[axis] for axis in places)
 
     def body(x: Array, out: Array) -> None:
-        reduction(x, places, keep, out)
+        total = np.empty(out.shape, accumulator)
+        into(x, places, keep, total)
+        finish(total, count, out)
 
     return body
+
+
+def _rounded(total: Array, _count: int, out: Array) -> None:
+    np.copyto(out, total, casting="same_kind")
+
+
+def _accumulator(dtype: DataType, reduction: _Reduction) -> np.dtype[Any]:
+    """Return the dtype to accumulate in: float32 for half precision, int64 for a mean of integers."""
+    if dtype in INTEGERS and reduction.finish:
+        return np.dtype(np.int64)
+    return compute_dtype(dtype)
+
+
+def _in_parts(request: KernelRequest, reduction: _Reduction, axes: Axes) -> Partial:
+    """Return a reduction that takes a large input in parts, on several cores.
+
+    They are cut along an axis that stays, or else along one that goes, where what the parts give is joined.
+    """
+    info = given(request, 0)
+    shape, is_half, join = info.shape, info.dtype in HALVES, reduction.join
+    whole = _widening(reduction.partial) if is_half else reduction.partial
+    axis = _axis_to_cut(shape, axes, first=is_half)
+    if axis is None or (axis in axes and join is None):
+        return whole
+    parts = ranges(shape[axis], elements(info) * info.dtype.itemsize, (4 if is_half else 1) * elements(info))
+    if len(parts) < 2:
+        return whole
+    cuts = [(slice(None),) * axis + (part,) for part in parts]
+    run = request.parallel
+
+    def joined(x: Array, axes: Axes, keep: bool, out: Array) -> None:
+        found = np.empty((len(cuts), *out.shape), out.dtype)
+        run(lambda number: whole(x[cuts[number]], axes, keep, found[number, ...]), len(cuts))
+        assert join is not None
+        join.reduce(found, axis=0, dtype=out.dtype, out=out)
+
+    def apart(x: Array, axes: Axes, keep: bool, out: Array) -> None:
+        behind = axis if keep else axis - sum(each < axis for each in axes)
+        run(
+            lambda number: whole(x[cuts[number]], axes, keep, out[(slice(None),) * behind + (parts[number],)]),
+            len(cuts),
+        )
+
+    return joined if axis in axes else apart
+
+
+_ENOUGH = 16
+"""Places of an axis that make parts of about equal size."""
+
+
+def _axis_to_cut(shape: Axes, axes: Axes, *, first: bool) -> int | None:
+    """Return an axis that stays, or the first one that is no single place; the latter at once on demand.
+
+    Parts along an early axis lie together, which all are quicker with and the conversion of half precision needs.
+    """
+    stay = [axis for axis in range(len(shape)) if axis not in axes and shape[axis] > 1]
+    if stay and not first:
+        return next((axis for axis in stay if shape[axis] >= _ENOUGH), max(stay, key=lambda axis: shape[axis]))
+    return next((axis for axis, size in enumerate(shape) if size > 1), None)
+
+
+def _widening(partial: Partial) -> Partial:
+    """Return a reduction of half precision from one of float32."""
+    return lambda x, axes, keep, out: partial(widen(x), axes, keep, out)
 
 
 def _copy(x: Array, out: Array) -> None:

@@ -1,4 +1,4 @@
-"""Operators that cut their input, or put a border around it."""
+"""Operators that cut their input."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aacl.backends.cpu.kernels._registry import given, kernel, prepared, require_shape, with_integers
+from aacl.backends.cpu.kernels._strides import strided_index
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
-
-_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}
 
 
 @kernel("Split")
@@ -108,7 +107,7 @@ def _sliced(request: KernelRequest, offsets: tuple[int, ...], sizes: tuple[int, 
 @kernel("StridedSlice")
 def _strided_slice(request: KernelRequest) -> Kernel:
     def make(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]) -> Body:
-        inner = _picked(request, _strided(request, begin, end, strides))
+        inner = _picked(request, strided_index(request, begin, end, strides))
         return lambda x, _begin, _end, _strides, out: inner(x, out)
 
     return prepared(request, with_integers(request, (1, 2, 3), make))
@@ -117,31 +116,7 @@ def _strided_slice(request: KernelRequest) -> Kernel:
 @kernel("StridedSliceD")
 def _strided_slice_attribute(request: KernelRequest) -> Kernel:
     parts = (request.attributes[name] for name in ("begin", "end", "strides"))
-    return prepared(request, _picked(request, _strided(request, *parts)))
-
-
-def _strided(request: KernelRequest, begin: Sequence[int], end: Sequence[int], strides: Sequence[int]) -> list[Any]:
-    """Return TensorFlow's strided slice as NumPy's index; bit ``i`` of a mask speaks of entry ``i``."""
-    if not len(begin) == len(end) == len(strides) or 0 in strides:
-        raise InvalidArgument(
-            f"operator {request.op_type}: begin {tuple(begin)}, end {tuple(end)} and strides {tuple(strides)} "
-            f"need one number each, strides not 0"
-        )
-    ignores_begin, ignores_end, ellipsis, new_axis, shrink = (
-        request.attributes[f"{name}_mask"] for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
-    )
-    index: list[Any] = []
-    for place, (start, stop, step) in enumerate(zip(begin, end, strides, strict=True)):
-        bit = 1 << place
-        if ellipsis & bit:
-            index.append(...)
-        elif new_axis & bit:
-            index.append(np.newaxis)
-        elif shrink & bit:
-            index.append(start)
-        else:
-            index.append(slice(None if ignores_begin & bit else start, None if ignores_end & bit else stop, step))
-    return index
+    return prepared(request, _picked(request, strided_index(request, *parts)))
 
 
 def _picked(request: KernelRequest, index: Sequence[Any]) -> Body:
@@ -156,67 +131,3 @@ def _picked(request: KernelRequest, index: Sequence[Any]) -> Body:
 def _copy_exactly(request: KernelRequest, part: Array, out: Array) -> None:
     require_shape(request.op_type, np.shape(part), out)
     np.copyto(out, part)
-
-
-@kernel("Pad", "PadV2", "MirrorPad")
-def _pad(request: KernelRequest) -> Kernel:
-    def make(flat: tuple[int, ...]) -> Body:
-        inner = _padded(request, _pairs(request, flat))
-        return lambda x, _, *others: inner(x, *others)
-
-    return prepared(request, with_integers(request, (1,), make))
-
-
-@kernel("PadV3")
-def _pad_v3(request: KernelRequest) -> Kernel:
-    """As Pad; ``paddings_contiguous`` false puts all begins before all ends."""
-
-    def make(flat: tuple[int, ...]) -> Body:
-        half = len(flat) // 2
-        is_paired = request.attributes["paddings_contiguous"]
-        ordered = (
-            flat if is_paired else tuple(size for pair in zip(flat[:half], flat[half:], strict=True) for size in pair)
-        )
-        inner = _padded(request, _pairs(request, ordered))
-        return lambda x, _, *others: inner(x, *others)
-
-    return prepared(request, with_integers(request, (1,), make))
-
-
-@kernel("PadD")
-def _pad_attribute(request: KernelRequest) -> Kernel:
-    flat = tuple(size for pair in request.attributes["paddings"] for size in pair)
-    return prepared(request, _padded(request, _pairs(request, flat)))
-
-
-def _pairs(request: KernelRequest, flat: tuple[int, ...]) -> list[tuple[int, int]]:
-    shape = given(request, 0).shape
-    if len(flat) != 2 * len(shape) or min(flat, default=0) < 0:
-        raise InvalidArgument(f"operator {request.op_type}: paddings {flat} do not fit shape {shape}")
-    return list(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _padded(request: KernelRequest, pairs: list[tuple[int, int]]) -> Body:
-    """Return a body that takes the input, the constant if there is one, and the output."""
-    name = request.attributes.get("mode", "constant")
-    if name not in _MODES:
-        raise InvalidArgument(f"operator {request.op_type}: mode is {name!r}; it is one of {', '.join(_MODES)}")
-    mode: Any = _MODES[name]
-    shape = given(request, 0).shape
-    result = tuple(dim + before + after for dim, (before, after) in zip(shape, pairs, strict=True))
-    inner = tuple(slice(before, before + dim) for dim, (before, _) in zip(shape, pairs, strict=True))
-
-    def body(x: Array, *others: Array | None) -> None:
-        out = others[-1]
-        assert out is not None
-        require_shape(request.op_type, result, out)
-        if result == shape:  # the output may be the input
-            np.copyto(out, x)
-        elif mode == "constant":
-            value = others[0] if len(others) > 1 else None
-            out[...] = 0 if value is None else value.reshape(())
-            out[inner] = x
-        else:
-            np.copyto(out, np.pad(x, pairs, mode))
-
-    return body

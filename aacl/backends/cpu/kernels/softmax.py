@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import widened
+from aacl.backends.cpu.kernels._graphs import graph_body, node
+from aacl.backends.cpu.kernels._precision import FLOATS, widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
 from aacl.errors import InvalidArgument
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
+
+_MANY = 1 << 15
+"""Elements from which ONNX Runtime's call costs less than it saves."""
 
 
 @kernel("SoftmaxV2")
@@ -47,9 +51,18 @@ def _softmax_over(request: KernelRequest, axes: tuple[int, ...], body: Body) -> 
             f"operator {request.op_type}: axes {tuple(axes)} do not fit input shape {given(request, 0).shape}"
         )
     places = tuple({axis % rank for axis in axes}) if rank else ()
+    if len(places) == 1 and elements(request.outputs[0]) >= _MANY and request.outputs[0].dtype in FLOATS:
+        return _graph(request, body, places[0])
     wide = widened(functools.partial(body, places), given(request, 0).dtype, 1)
     operations = (TRANSCENDENTAL + 5) * elements(request.outputs[0])
     return prepared(request, quiet(wide, 2), operations, in_place=True)
+
+
+def _graph(request: KernelRequest, body: Body, axis: int) -> Kernel:
+    """Return ONNX Runtime's kernel, which goes over the elements once where NumPy goes five times."""
+    operations = (TRANSCENDENTAL + 5) * elements(request.outputs[0])
+    name = "Softmax" if body is _softmax else "LogSoftmax"
+    return prepared(request, graph_body(request, [node(name, "x0", "y0", axis=axis)], operations), operations)
 
 
 def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:

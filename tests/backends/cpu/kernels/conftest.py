@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import ml_dtypes
@@ -12,9 +14,11 @@ import pytest
 
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
+from aacl.dtypes import Format
 from aacl.ops._catalogue import schema_of
 from aacl.ops._infer import infer_outputs
 from aacl.tensors._desc import TensorDesc
+from tests.helpers.samples._record import note
 
 
 def _run(
@@ -25,6 +29,7 @@ def _run(
     known: Sequence[int] = (),
     late: bool = False,
     into: int | None = None,
+    formats: Mapping[int, Format] | None = None,
 ) -> list[Array]:
     """Return the outputs; every shape and dtype is checked against what was inferred.
 
@@ -35,33 +40,54 @@ def _run(
         known: the inputs whose contents are known beforehand.
         late: tell the kernel nothing of those contents, so that it reads them at the run.
         into: the input that is also the output.
+        formats: of the inputs whose format is not ND.
     """
+    note(op_type)
     arrays = [None if item is None else np.array(item) for item in inputs]
     schema = schema_of(op_type)
     complete = schema.complete(attributes or {})
-    descs = [_described(array, array if index in known else None) for index, array in enumerate(arrays)]
+    layouts = [(formats or {}).get(index, Format.ND) for index in range(len(arrays))]
+    descs = [_described(array, array if index in known else None, layouts[index]) for index, array in enumerate(arrays)]
     expected = infer_outputs(schema, descs, complete)
-    told = tuple(_described(array, None) for array in arrays) if late else tuple(descs)
-    outputs = [_garbage(desc) for desc in expected]
+    told = tuple(map(_described, arrays, repeat(None), layouts)) if late else tuple(descs)
+    largest = tuple(desc if desc.is_static else _largest(desc) for desc in expected)
+    outputs = [_garbage(desc) for desc in largest]
     if into is not None:
         target = arrays[into]
         assert target is not None
         outputs[0] = target
-    found = find(KernelRequest(op_type, told, expected, complete))
+    found = find(KernelRequest(op_type, told, largest, complete))
     kept = [None if array is None else array.copy() for array in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found.body(*arrays, *outputs)
+        shapes: Any = found.body(*arrays, *outputs)
     for index, (array, before) in enumerate(zip(arrays, kept, strict=True)):
         if array is not None and before is not None and index != into:
             assert array.tobytes() == before.tobytes(), f"input {index} of {op_type} was written to"
     assert found.nbytes >= sum(output.nbytes for output in outputs)
     assert found.operations >= 0
-    return outputs
+    return (
+        [_first(output, shape) for output, shape in zip(outputs, shapes, strict=True)]
+        if found.returns_shapes
+        else outputs
+    )
 
 
-def _described(array: Array | None, value: Array | None) -> TensorDesc | None:
-    return None if array is None else TensorDesc.of(array.dtype, array.shape, value=value)
+def _described(array: Array | None, value: Array | None, layout: Format) -> TensorDesc | None:
+    return None if array is None else TensorDesc.of(array.dtype, array.shape, layout, value=value)
+
+
+def _largest(desc: TensorDesc) -> TensorDesc:
+    assert desc.ranges, f"nothing bounds {desc}"
+    return TensorDesc.of(desc.dtype, [most for _, most in desc.ranges], desc.format)
+
+
+def _first(output: Array, shape: tuple[int, ...]) -> Array:
+    """Return a result that lies at the start of its output; what lies behind it must be untouched."""
+    count = math.prod(shape)
+    rest = output.reshape(-1)[count:]
+    assert (rest.view(np.uint8) == (0x5A if rest.dtype != np.bool_ else 1)).all()
+    return output.reshape(-1)[:count].reshape(shape)
 
 
 def _garbage(desc: TensorDesc) -> Array:

@@ -115,3 +115,49 @@ def test_integers(run: Run) -> None:
     assert run("Relu", [x])[0].tolist() == [0, 0, 9]
     (found,) = run("Relu6", [x.astype(np.int64)])
     assert (found.dtype, found.tolist()) == (np.dtype(np.int64), [0, 0, 6])
+
+
+def _celu(x: float, height: float, width: float, slope: float = 1.0) -> float:
+    return slope * x if x >= 0 else height * math.expm1(x / width)
+
+
+def _fast_gelu_v2(x: float) -> float:
+    sign = -1 if x < 0 else 1
+    return x * (sign * (-0.1444 / 2 * (min(abs(x), 1.769) - 1.769) ** 2 + 0.5) + 0.5)
+
+
+_FURTHER: list[tuple[str, dict[str, float], Callable[[float], float]]] = [
+    ("Celu", {"alpha1": 1.5, "alpha2": 0.5, "alpha3": 2.0}, lambda x: _celu(x, 1.5, 0.5, 2.0)),
+    ("CeluV2", {"alpha": 2.0}, lambda x: _celu(x, 2.0, 2.0)),
+    ("Selu", {}, lambda x: 1.0507009873554805 * (x if x > 0 else 1.6732632423543772 * math.expm1(x))),
+    ("BNLL", {}, lambda x: max(x, 0) + math.log1p(math.exp(-abs(x)))),
+    ("SoftplusV2", {"beta": 2.0, "threshold": 4.0}, lambda x: x if 2 * x > 4 else math.log1p(math.exp(2 * x)) / 2),
+    ("Hardswish", {}, lambda x: x * min(max(x + 3, 0), 6) / 6),
+    ("FastGeluV2", {}, _fast_gelu_v2),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16], ids=str)
+@pytest.mark.parametrize(("op_type", "attributes", "function"), _FURTHER, ids=[case[0] for case in _FURTHER])
+def test_further_values(
+    run: Run, close: Close, op_type: str, attributes: Any, function: Callable[[float], float], dtype: Any
+) -> None:
+    """Attributes that are not the defaults, over both sides of every bend, apart and in place."""
+    x = np.linspace(-8, 8, 161).astype(dtype)
+    (found,) = run(op_type, [x], attributes)
+
+    close(found, [function(float(value)) for value in x], units=6, floor=0.2)
+    assert run(op_type, [x], attributes, into=0)[0].tobytes() == found.tobytes()
+
+
+def test_selu_of_integers(run: Run) -> None:
+    """Computed in float32 and truncated toward zero."""
+    assert run("Selu", [np.array([-3, 0, 2, 100], np.int32)])[0].tolist() == [-1, 0, 2, 105]
+
+
+def test_widths_of_zero_are_refused(run: Run) -> None:
+    """What the input, or the result, would be divided by."""
+    x = np.ones(1, np.float32)
+    for op_type, name in (("Celu", "alpha2"), ("CeluV2", "alpha"), ("SoftplusV2", "beta")):
+        with pytest.raises(InvalidArgument, match=f"{op_type}: {name} is 0"):
+            run(op_type, [x], {name: 0.0})

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from aacl.abc import Array
+from aacl.errors import InvalidArgument
 
 Run = Callable[..., list[Array]]
 Close = Callable[..., None]
@@ -85,3 +86,40 @@ def test_approximate_equal(run: Run) -> None:
     a, b = np.array([1.0, 1.0, 1.0], np.float32), np.array([1.0, 1.25, 1.125], np.float32)
 
     assert run("ApproximateEqual", [a, b], {"tolerance": 0.25})[0].tolist() == [True, False, True]
+
+
+def test_signed_infinities(run: Run) -> None:
+    """Each sign by itself; NaN is neither."""
+    for dtype in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16):
+        x = np.array([np.inf, -np.inf, np.nan, 1], dtype)
+        assert run("IsPosInf", [x])[0].tolist() == [True, False, False, False]
+        assert run("IsNegInf", [x])[0].tolist() == [False, True, False, False]
+
+
+def test_is_close(run: Run) -> None:
+    """``|x1 - x2| <= atol + rtol * |x2|``; equal infinities are close, NaN only where asked."""
+    x1 = np.array([1.0, 1.0, np.inf, np.inf, np.nan, 0.0], np.float32)
+    x2 = np.array([1.0 + 5e-6, 1.0 + 5e-5, np.inf, -np.inf, np.nan, 1e-9], np.float32)
+
+    assert run("IsClose", [x1, x2])[0].tolist() == [True, False, True, False, False, True]
+    assert run("IsClose", [x1, x2], {"equal_nan": True})[0].tolist() == [True, False, True, False, True, True]
+    whole = np.array([-128, 100], np.int8)
+    assert run("IsClose", [whole, np.array([127, 101], np.int8)], {"rtol": 0.0, "atol": 1.0})[0].tolist() == [
+        False,
+        True,
+    ]
+    half = np.array([1, 2], ml_dtypes.bfloat16)
+    assert run("IsClose", [half, half[:1]], {"rtol": 0.5})[0].tolist() == [True, False]
+    with pytest.raises(InvalidArgument, match="rtol is -1"):
+        run("IsClose", [x1, x2], {"rtol": -1.0})
+
+
+def test_tensor_equal(run: Run) -> None:
+    """One element: shapes and all elements are the same."""
+    x = np.array([[1, 2]], np.float16)
+
+    assert run("TensorEqual", [x, x])[0].tolist() == [True]
+    assert run("TensorEqual", [x, x + 1])[0].tolist() == [False]
+    assert run("TensorEqual", [x, x[0]])[0].tolist() == [False]
+    assert run("TensorEqual", [x[:0], x[:0]])[0].tolist() == [True]
+    assert run("TensorEqual", [x * np.nan, x * np.nan])[0].tolist() == [False]

@@ -96,3 +96,11 @@ def test_types_without_a_numpy_equivalent(run: Run) -> None:
     """complex32 is a known type that this device cannot hold."""
     with pytest.raises(UnsupportedDataType, match="COMPLEX32"):
         run("Cast", [np.ones(2, np.complex64)], {"dst_type": 33})
+
+
+def test_cast_like(run: Run) -> None:
+    """The second input gives its dtype and nothing else."""
+    (found,) = run("CastLike", [np.array([[1.9, -1.9, np.nan]], np.float32), np.zeros(7, np.int8)])
+
+    assert (found.dtype, found.tolist()) == (np.dtype(np.int8), [[1, -1, 0]])
+    assert run("CastLike", [np.array([0, 3], np.int32), np.zeros((), np.bool_)])[0].tolist() == [False, True]

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find, kernel_types
 from aacl.dtypes import DataType
-from aacl.errors import UnsupportedDataType
+from aacl.errors import InvalidArgument, UnsupportedDataType
 from aacl.ops._catalogue import schema_of
 from aacl.ops._infer._rules import RULES
 from aacl.tensors._desc import TensorDesc
@@ -143,6 +143,10 @@ def test_the_output_may_be_an_input(run: Run, op_type: str, into: int, dtype: An
     np.testing.assert_array_equal(apart, same)
 
 
+_NOT_SCALARS = {"BiasAdd", "HardMax", "Tril", "Triu"}
+"""They need an axis or two."""
+
+
 def _elementwise() -> list[tuple[str, int]]:
     """List the operators of one shape rule family that take one to three float32 tensors and no attribute."""
     found = []
@@ -150,7 +154,8 @@ def _elementwise() -> list[tuple[str, int]]:
         schema = schema_of(op_type)
         is_member = RULES[op_type].__module__.endswith("._elementwise")
         plain = all(DataType.FLOAT in p.dtypes and not p.is_dynamic for p in schema.inputs)
-        if is_member and plain and op_type != "BiasAdd" and not any(a.is_required for a in schema.attributes):
+        takes_scalars = op_type not in _NOT_SCALARS and len(schema.inputs) <= 3
+        if is_member and plain and takes_scalars and not any(a.is_required for a in schema.attributes):
             found.append((op_type, len(schema.inputs)))
     return sorted(found)
 
@@ -288,3 +293,17 @@ def test_mul_no_nan(run: Run) -> None:
     a, b = np.array([np.inf, np.nan, 2], np.float32), np.array([0, 0, 3], np.float32)
 
     assert run("MulNoNan", [a, b])[0].tolist() == [0, 0, 6]
+
+
+def test_clip_bounds_fit_the_input(run: Run) -> None:
+    """One element of any rank, or what broadcasts to the input; anything else is refused beforehand."""
+    x, low, high = np.float32(3), np.zeros((1, 1), np.float32), np.full(1, 2, np.float32)
+
+    for op_type in ("ClipByValue", "ClipByValueV2"):
+        assert run(op_type, [x, low, high])[0].tolist() == 2
+        rows = np.array([[-1, 5], [1, 1]], np.float32)
+        assert run(op_type, [rows, low, np.array([[1], [0]], np.float32)])[0].tolist() == [[0, 1], [0, 0]]
+        with pytest.raises(InvalidArgument, match="a bound is one element, or broadcasts to x"):
+            run(op_type, [rows[0], low, rows])
+        with pytest.raises(UnsupportedDataType, match="must be equal"):
+            run(op_type, [rows, low.astype(np.float16), high])

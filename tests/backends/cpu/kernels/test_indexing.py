@@ -151,3 +151,29 @@ def test_coordinates_need_room() -> None:
     with pytest.raises(ValueError, match=r"the result has shape \(3, 1\); the output \(2, 1\) cannot hold it"):
         body(np.ones(3, np.int32), out)
     assert (out == -1).all()
+
+
+@pytest.mark.parametrize("late", [False, True])
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_gather_along_an_input(run: Run, late: bool, data: st.DataObject) -> None:
+    """GatherD: the dim is an input, and indices may count from the end."""
+    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
+    dim = data.draw(st.integers(-len(shape), len(shape) - 1))
+    places = tuple(data.draw(st.integers(1, size)) for size in shape)
+    index = data.draw(hnp.arrays(np.int32, places, elements=st.integers(-shape[dim], shape[dim] - 1)))
+    x = np.arange(math.prod(shape)).reshape(shape)
+    (found,) = run("GatherD", [x, np.int32(dim), index], known=(1,), late=late)
+
+    for place in np.ndindex(places):
+        where = list(place)
+        where[dim] = int(index[place]) % shape[dim]
+        assert found[place] == x[tuple(where)]
+    with pytest.raises(IndexError, match="lies outside"):
+        run("GatherD", [x, np.int32(dim), index + 9], known=(1,), late=late)
+
+
+def test_one_hot_attribute(run: Run) -> None:
+    """The depth as an attribute; what lies outside is all off."""
+    (found,) = run("OneHotD", [np.array([1, 7], np.int32), np.float16(2), np.float16(-1)], {"depth": 2})
+    assert found.tolist() == [[-1, 2], [-1, -1]]

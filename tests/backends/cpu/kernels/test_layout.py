@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
+from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.tensors._desc import TensorDesc
 
@@ -131,3 +132,14 @@ def test_values_that_do_not_fit_the_output() -> None:
         with pytest.raises(ValueError, match=rf"operator {op_type}: .* the output has \(2, 3\)"):
             body(np.zeros((2, 3), np.float32), np.array(wrong), out)
     assert (out == 7).all()
+
+
+def test_copies(run: Run) -> None:
+    """As many as asked; those of one copy are Identity under other names."""
+    x = np.arange(6, dtype=np.int16).reshape(2, 3)
+
+    assert [out.tolist() for out in run("Copy", [x], {"N": 3})] == [x.tolist()] * 3
+    for op_type in ("StopGradient", "TensorMove", "TensorRedirect"):
+        assert run(op_type, [x])[0].tobytes() == x.tobytes()
+    with pytest.raises(InvalidArgument, match="N is 0"):
+        run("Copy", [x], {"N": 0})

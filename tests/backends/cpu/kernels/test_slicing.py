@@ -1,4 +1,4 @@
-"""Cutting and padding, against Python's slices."""
+"""Cutting, against Python's slices."""
 
 from __future__ import annotations
 
@@ -98,53 +98,6 @@ def test_strided_slice_masks(run: Run) -> None:
     assert cut([0, 1], [0, 2], new_axis_mask=1).tolist() == [x[1:2].tolist()]
     assert cut([1, 0], [0, 2], shrink_axis_mask=1).tolist() == x[1, 0:2].tolist()
     assert cut([-1, 1], [0, 0], shrink_axis_mask=3).tolist() == x[1, 1].tolist()
-
-
-def _padded(row: list[float], before: int, after: int, mode: str, value: float) -> list[float]:
-    """Pad a list by the definition of each mode."""
-    last = len(row) - 1
-    pick: dict[str, Callable[[int], float]] = {
-        "constant": lambda i: row[i] if 0 <= i <= last else value,
-        "edge": lambda i: row[min(max(i, 0), last)],
-        "reflect": lambda i: row[last - abs(last - abs(i))],
-        "SYMMETRIC": lambda i: row[-1 - i if i < 0 else 2 * last + 1 - i if i > last else i],
-    }
-    return [pick[mode](i) for i in range(-before, last + 1 + after)]
-
-
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
-@pytest.mark.parametrize("contiguous", [True, False])
-@pytest.mark.parametrize("late", [False, True])
-@settings(max_examples=10, deadline=None)
-@given(sizes=st.lists(st.integers(0, 2), min_size=4, max_size=4))
-def test_pad_v3(run: Run, mode: str, contiguous: bool, late: bool, sizes: list[int]) -> None:
-    """Every mode along both axes, with pairs for each axis or begins before ends."""
-    x = _numbered(3, 4)
-    rows = [_padded(row, sizes[2], sizes[3], mode, 9.0) for row in x.tolist()]
-    columns = [_padded(list(column), sizes[0], sizes[1], mode, 9.0) for column in zip(*rows, strict=True)]
-    exact = [list(row) for row in zip(*columns, strict=True)]
-    order = sizes if contiguous else [sizes[0], sizes[2], sizes[1], sizes[3]]
-    value = np.float32(9) if mode == "constant" else None
-
-    attributes = {"mode": mode, "paddings_contiguous": contiguous}
-    (found,) = run("PadV3", [x, np.array(order), value], attributes, known=(1,), late=late)
-    assert found.tolist() == exact
-
-
-def test_other_pads(run: Run) -> None:
-    """Zeros by default, a constant, mirrors with and without the border; no padding in place."""
-    x, pairs = _numbered(2, 3), np.array([[0, 0], [1, 2]])
-
-    assert run("Pad", [x, pairs], known=(1,))[0].tolist() == [[0, *row, 0, 0] for row in x.tolist()]
-    assert run("PadD", [x], {"paddings": pairs})[0].tolist() == [[0, *row, 0, 0] for row in x.tolist()]
-    (constant,) = run("PadV2", [x, pairs, np.float32(5)], known=(1,))
-    assert constant.tolist() == [[5, *row, 5, 5] for row in x.tolist()]
-    for mode, name in (("REFLECT", "reflect"), ("SYMMETRIC", "SYMMETRIC")):
-        (found,) = run("MirrorPad", [x, pairs], {"mode": mode}, known=(1,))
-        assert found.tolist() == [_padded(row, 1, 2, name, 0) for row in x.tolist()]
-    assert run("PadD", [x], {"paddings": [[0, 0], [0, 0]]}, into=0)[0].tolist() == x.tolist()
-    with pytest.raises(InvalidArgument, match="mode is 'wrap'"):
-        run("PadV3", [x, pairs, None], {"mode": "wrap"}, known=(1,))
 
 
 def test_values_that_do_not_fit() -> None:

@@ -1,0 +1,27 @@
+"""Outputs of special functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
+from aacl.ops._infer._elementwise import broadcast_format
+from aacl.ops._infer._rules import Call, Output, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ()
+
+
+@rule("BesselI0e", "BesselI1e", "Dawsn", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Ndtri", "Spence")
+def like_first(call: Call) -> Sequence[Output]:
+    """The output has the input's shape."""
+    return [call.like(0, call.shape(0))]
+
+
+@rule("Betainc", "Igamma", "Igammac", "Zeta")
+def broadcast(call: Call) -> Sequence[Output]:
+    """All inputs broadcast; their dtypes are equal."""
+    require_equal_dtypes(call, range(len(call.inputs)))
+    return [Output(call.desc(0).dtype, broadcast_inputs(call), broadcast_format(call))]
