@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from aacl.models._package import ModelPackage as ModelPackage
     from aacl.models._package import OperatorPackage as OperatorPackage
     from aacl.models._package import read_package as read_package
+    from aacl.models._signature import GearKind as GearKind
+    from aacl.models._signature import Gears as Gears
     from aacl.models._signature import ModelSignature as ModelSignature
     from aacl.models._signature import TensorSpec as TensorSpec
 
 __all__ = (
+    "GearKind",
+    "Gears",
     "Model",
     "ModelPackage",
     "ModelRun",
@@ -41,6 +45,8 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "GearKind": "aacl.models._signature",
+            "Gears": "aacl.models._signature",
             "ModelPackage": "aacl.models._package",
             "ModelSignature": "aacl.models._signature",
             "OperatorModel": "aacl.models._operator",
