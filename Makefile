@@ -16,7 +16,7 @@ INPUTS := pyproject.toml constraints.txt Makefile
 STAMP := $(subst $() ,:,$(CURDIR) $(shell $(PYTHON) -c 'import platform; print(platform.python_version())'))
 moved = $(if $(filter-out $(STAMP),$(file <$(1)/.installed)),$(1)/.moved)
 
-.PHONY: help install demo test check format docs bench clean
+.PHONY: help install demo test check format docs fuzz bench clean
 
 help:  ## Say what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 12
@@ -39,9 +39,14 @@ format: install  ## Put the sources in format
 	@$(call activate,$(VENV)); ruff check --fix .
 	@$(call activate,$(VENV)); ruff format .
 
-docs: install  ## Make the pages of docs that are made from tests
+docs: install  ## Make the pages of docs that are made from tests and programs
 	@$(call activate,$(VENV)); python -m tools.operators_page
 	@$(call activate,$(VENV)); python -m tools.onnx_nodes
+	@$(call activate,$(VENV)); python -m tools.models_page
+	@$(call activate,$(VENV)); python -m tools.onnx_models
+
+fuzz: install  ## Give damaged files to all that reads files
+	@$(call activate,$(VENV)); python -m tools.fuzz $(ARGS)
 
 bench: $(BENCH)/.installed  ## Measure, beside the peers that can be installed
 	@$(call activate,$(BENCH)); python -m benchmarks $(ARGS)

@@ -19,6 +19,7 @@ from aacl._lazy import lazy_names
 
 if TYPE_CHECKING:
     from aacl import blocking as blocking
+    from aacl import converter as converter
     from aacl import dtypes as dtypes
     from aacl import errors as errors
     from aacl import memory as memory
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from aacl.errors import WrongModelContext as WrongModelContext
     from aacl.dtypes import DataType as DataType
     from aacl.dtypes import Format as Format
+    from aacl.memory import Allocator as Allocator
     from aacl.memory import Buffer as Buffer
     from aacl.memory import HostBuffer as HostBuffer
     from aacl.memory import MemoryInfo as MemoryInfo
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from aacl.ops import kernel_include_dir as kernel_include_dir
     from aacl.ops import register_operator as register_operator
     from aacl.models import Model as Model
+    from aacl.converter import convert as convert
 
 _ROOMS = {
     # what went wrong
@@ -137,6 +140,7 @@ _ROOMS = {
     ),
     # memory
     "aacl.memory": (
+        "Allocator",
         "Buffer",
         "HostBuffer",
         "MemoryInfo",
@@ -181,6 +185,8 @@ _ROOMS = {
     ),
     # models
     "aacl.models": ("Model",),
+    # atc
+    "aacl.converter": ("convert",),
 }
 _MODULES = ("blocking", "converter", "dtypes", "errors", "memory", "models", "ops", "products")
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

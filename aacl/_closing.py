@@ -12,6 +12,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
+from aacl._note import add_note, text_of
 from aacl._resource import Resource
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from aacl._current import Current
 
-__all__ = ("AsyncResource", "Waitable", "close_blocking")
+__all__ = ("AsyncResource", "Waitable", "close_blocking", "shield")
 
 
 class Waitable(Protocol):
@@ -126,18 +127,18 @@ async def _see_through(resource: AsyncResource, settled: Waitable, drop: bool) -
     from asyncio import CancelledError
 
     cancelled: BaseException | None = None
-    shield = drop
+    shielded = drop
     while not settled.done():
-        with _shield() if shield else nullcontext():
+        with shield() if shielded else nullcontext():
             try:
                 await settled
             except CancelledError as error:
-                cancelled, shield = error, True
+                cancelled, shielded = error, True
                 settled = resource._settle(True) or settled
     return cancelled
 
 
-def _shield() -> AbstractContextManager[Any]:
+def shield() -> AbstractContextManager[Any]:
     """Return a shield against anyio's cancel scopes, which cancel again at every await; none if anyio is not in use."""
     anyio = sys.modules.get("anyio")
     return nullcontext() if anyio is None else anyio.CancelScope(shield=True)
@@ -165,7 +166,7 @@ def _report(errors: list[BaseException], cancelled: BaseException | None, error:
 
 def _tell(errors: list[BaseException], error: BaseException) -> None:
     for other in errors:
-        error.add_note(f"while closing: {type(other).__name__}: {other}")
+        add_note(error, f"while closing: {type(other).__name__}: {text_of(other)}")
 
 
 def _first(errors: list[BaseException]) -> BaseException:

@@ -27,6 +27,9 @@ __all__ = (
     "Kernel",
     "KernelRequest",
     "ModelEngine",
+    "NodeTime",
+    "NodeValue",
+    "ObservedModel",
     "TensorInfo",
     "one_by_one",
 )
@@ -73,7 +76,8 @@ class Kernel(NamedTuple):
 
     body: Callable[..., object]
     """Called with one array an input (None where absent), then one an output, all positional;
-    reads the inputs and fills the outputs, which overlap no input, except as `in_place` allows.
+    reads the inputs, writes none but `updates`, and fills the outputs, which overlap no input, except as `in_place`
+    allows.
     Its return value is ignored, except as `returns_shapes` says."""
     nbytes: int
     """Bytes read and written."""
@@ -84,6 +88,9 @@ class Kernel(NamedTuple):
     returns_shapes: bool = False
     """Whether the results may be smaller than the outputs, whose shapes are then the largest ones: the body writes each
     result without a gap at the start of its output and returns the exact shape of every one."""
+    updates: tuple[int, ...] = ()
+    """Positions of the inputs that the body also writes, such as an optimizer's slots; they overlap no output. Another
+    input that is the same memory comes as a copy, as `in_place` says, unless it is updated too."""
 
 
 class DeviceProperties(NamedTuple):
@@ -101,12 +108,17 @@ class ModelEngine(ABC):
     """A model that is loaded on one device."""
 
     @abstractmethod
-    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], object]:
+    def shapes(self, inputs: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...] | None, ...]:
+        """Return the shape of every output for inputs of these shapes; None where only a run tells it."""
+
+    @abstractmethod
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array | None]) -> Callable[[], Sequence[Array]]:
         """Return a call that runs the model straight on these arrays, in the model's order.
 
         The arrays are views of device memory (or of host memory that lives as
         long as the returned call); nothing is copied. The call may be made any
-        number of times, by one thread at a time.
+        number of times, by one thread at a time. It returns the outputs that were
+        given as None, in order, each a new C-contiguous array on host memory of its own.
 
         Raises:
             ModelInputMismatch, ModelOutputMismatch: an array's shape or dtype does not fit.
@@ -115,6 +127,54 @@ class ModelEngine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of the model's weights and buffers; harmless when repeated."""
+
+
+class NodeTime(NamedTuple):
+    """One execution of one node of a model's graph, as the device ran it: fused nodes are one."""
+
+    name: str
+    """The node's name, as the device calls it."""
+    op_type: str
+    run: int
+    """Which run of the model it was, from 0 on."""
+    thread: int
+    """The system's number of the thread that ran it, or started it on several."""
+    start_ns: int
+    """Nanoseconds of the wall clock since 1970, to the microsecond."""
+    end_ns: int
+
+    @property
+    def duration(self) -> float:
+        """Seconds from start to end."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+class NodeValue(NamedTuple):
+    """What one run of a model gave to a node of its graph, or got from it."""
+
+    node: str
+    """The node's name; that of its first output where the graph gives it none."""
+    op_type: str
+    place: int
+    """The node's position in the graph."""
+    is_input: bool
+    port: int
+    """Which of the node's inputs or outputs, from 0 on."""
+    name: str
+    """The tensor's name in the graph."""
+    array: Array
+
+
+class ObservedModel(ModelEngine):
+    """A model that tells what its nodes do. Its runs take turns, so that times are those of a run alone."""
+
+    @abstractmethod
+    def take_times(self, *, last: bool = False) -> list[NodeTime]:
+        """Return what was recorded and not taken yet, in the order of the starts; wait for a run that goes on.
+
+        Args:
+            last: record nothing more; the model still runs.
+        """
 
 
 class DeviceBackend(ABC):
@@ -152,6 +212,28 @@ class DeviceBackend(ABC):
 
         Raises:
             ModelDataError: the bytes are not a graph that this device runs.
+        """
+
+    @abstractmethod
+    def observe_model(
+        self,
+        graph: bytes | memoryview,
+        *,
+        times: bool,
+        wants: Callable[[str, str], bool] | None = None,
+        tell: Callable[[Sequence[NodeValue]], object] | None = None,
+    ) -> ObservedModel:
+        """Make a model ready to run that tells what its nodes do.
+
+        Args:
+            graph: as `load_model`.
+            times: whether it records how long nodes take.
+            wants: asked for each node, by name and type, whether its inputs and outputs are told.
+            tell: called with these on the thread of the run, behind it; the arrays are good until it returns.
+
+        Raises:
+            ModelDataError: the bytes are not a graph that this device runs.
+            NotSupported: the device cannot tell.
         """
 
     @abstractmethod

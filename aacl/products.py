@@ -4,16 +4,17 @@ A program asks ``acl.get_soc_name``, ``device.properties.soc`` or atc's
 ``--soc_version`` for a name such as ``Ascend310P3``; the tables of the public
 AscendCL reference speak of product families. This is the one table between the
 two. The software device runs everything under every name: what follows here is
-what a program would miss on the real product.
+what a program would miss on the real product; ``AACL_STRICT=1`` asks for its refusals.
 """
 
 from __future__ import annotations
 
 import enum
+import os
 import re
 from typing import NamedTuple
 
-__all__ = ("Feature", "Product", "product_of")
+__all__ = ("Feature", "Product", "is_strict", "product_of")
 
 
 class Feature(enum.Enum):
@@ -64,3 +65,8 @@ def product_of(soc: str) -> Product | None:
     Upper and lower case are told apart, as the tools of the real device do: the name is ``Ascend310P3``.
     """
     return next((product for pattern, product in _PRODUCTS if pattern.fullmatch(soc)), None)
+
+
+def is_strict() -> bool:
+    """Whether ``AACL_STRICT`` in the environment asks for the refusals of the real product."""
+    return os.environ.get("AACL_STRICT", "").strip() not in ("", "0")

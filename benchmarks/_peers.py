@@ -8,7 +8,7 @@ from types import ModuleType
 
 __all__ = ("PEERS", "Absent", "load", "versions")
 
-PEERS = ("torch", "openvino", "uvloop")
+PEERS = ("torch", "openvino", "opencv-python-headless", "uvloop")
 
 
 class Absent(Exception):

@@ -19,7 +19,7 @@ __all__ = ("measure",)
 
 ROUNDS = 15
 ELEMENTS = 1 << 18
-"""1 MiB of float32: it stays in a core's cache, so that memory bandwidth does not decide."""
+"""1 MiB of float32: it stays in a core's cache, so that memory bandwidth does not decide, and is not cut into parts."""
 KERNELS = 12
 KERNEL_SECONDS = 0.0025
 TICK_SECONDS = 0.001

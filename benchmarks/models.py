@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 import aacl
 from aacl.converter import convert
-from benchmarks import _adds, _peers
+from benchmarks import _adds, _nets, _peers
 from benchmarks._harness import Samples, Side, Steps, alternate, timed
 from benchmarks._result import Result, at_least, at_most, compared, missing
 
@@ -22,8 +21,6 @@ ROUNDS, NET_ROUNDS = 150, 80
 RUNS, ADDS, ASYNC_ADDS = 20, 100, 20
 PAUSE = 0.05
 """Seconds for which a session's own threads spin after a run: on few cores they would slow the next side."""
-SIZE = 32
-CHANNELS = (3, 8, 16, 16)
 
 
 def measure() -> list[Result]:
@@ -38,8 +35,9 @@ async def _measure() -> list[Result]:
 
 
 async def _conv_net(stream: aacl.Stream, folder: Path) -> list[Result]:
-    model, image = _conv_model(), np.random.default_rng(5).standard_normal((1, 3, SIZE, SIZE)).astype(np.float32)
-    sides, expected = _io_binding(model, image)
+    model, image = _nets.conv_net(), _nets.image()
+    bound, expected = _nets.io_binding(model, {"image": image}, RUNS)
+    sides: dict[str, Side] = {"run_with_iobinding": bound}
     beside = "await a conv net / OpenVINO infer"
     try:
         sides["openvino"], absent = _openvino(model, image), ""
@@ -88,25 +86,6 @@ async def _awaited(stream: aacl.Stream, model: aacl.Model, arrays: list[Any], co
     return run, found
 
 
-def _io_binding(model: Any, image: Any) -> tuple[dict[str, Side], Any]:
-    """Return ``session.run_with_iobinding`` with the session's default options, and what it gives."""
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    expected = session.run(None, {"image": image})[0]
-    target = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros_like(expected))
-    binding = session.io_binding()
-    binding.bind_ortvalue_input("image", onnxruntime.OrtValue.ortvalue_from_numpy(image))
-    binding.bind_ortvalue_output(session.get_outputs()[0].name, target)
-
-    @timed(RUNS)
-    def run(steps: Steps) -> None:
-        for _ in steps:
-            session.run_with_iobinding(binding)
-
-    return {"run_with_iobinding": run}, expected
-
-
 def _run_async(session: Any) -> Side:
     """Return ``session.run_async`` of the Add, awaited as its callback allows."""
     feed = {"a": _adds.LEFT, "b": _adds.RIGHT}
@@ -135,12 +114,9 @@ def _openvino(model: Any, image: Any) -> Side:
     Raises:
         Absent: there is no OpenVINO.
     """
-    openvino = _peers.load("openvino")
-    core = openvino.Core()
-    compiled = core.compile_model(core.read_model(model.SerializeToString(), b""), "CPU",
-                                  {"PERFORMANCE_HINT": "LATENCY"})  # fmt: skip
+    compiled = _nets.open_vino(model, "LATENCY")
     request = compiled.create_infer_request()
-    request.set_input_tensor(openvino.Tensor(image))
+    request.set_input_tensor(_peers.load("openvino").Tensor(image))
 
     @timed(RUNS)
     def run(steps: Steps) -> None:
@@ -148,25 +124,6 @@ def _openvino(model: Any, image: Any) -> Side:
             request.infer()
 
     return run
-
-
-def _conv_model() -> Any:
-    """Return three convolutions of 3 by 3 with ReLU, 8 to 16 channels, on one picture of 32 by 32."""
-    from onnx import TensorProto, helper, numpy_helper
-
-    random, nodes, weights, source = np.random.default_rng(3), [], [], "image"
-    for layer, (taken, given) in enumerate(pairwise(CHANNELS)):
-        weight = (random.standard_normal((given, taken, 3, 3)) / np.sqrt(9 * taken)).astype(np.float32)
-        weights.append(numpy_helper.from_array(weight, f"w{layer}"))
-        nodes.append(helper.make_node("Conv", [source, f"w{layer}"], [f"c{layer}"], pads=[1, 1, 1, 1]))
-        source = f"r{layer}"
-        nodes.append(helper.make_node("Relu", [f"c{layer}"], [source]))
-    infos = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, channels, SIZE, SIZE))
-        for name, channels in (("image", CHANNELS[0]), (source, CHANNELS[-1]))
-    ]
-    graph = helper.make_graph(nodes, "conv", infos[:1], infos[1:], weights)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def _beside(samples: Samples, *sides: str) -> str:

@@ -31,8 +31,10 @@ _INTRODUCTION = """\
 {count} of the {known} operator types of the catalogue run on the software device. The others are known by name and
 prototype, and are refused when an operation is prepared; the error says what is missing.
 
-A prototype reads `inputs -> outputs`: `?` marks an optional input, `*` one that stands for several tensors. *Data
-types* are those of the first input in which the operator really ran when this table was made (`make docs`); every
+A prototype reads `inputs -> outputs`: `?` marks an optional input, `*` one that stands for several tensors. An output
+that is named like an input is a tensor of its own, or that input where a program brings it as `out`. Optimizers whose
+slots are no outputs, and operators without outputs, update these inputs where they lie; `Operation.updates` tells
+which. *Data types* are those of the first input in which the operator really ran when this table was made (`make docs`); every
 other one is refused when the operation is prepared. *Test* is the file of `tests/backends/cpu/kernels` that compares
 the results with an independent reference.
 """
@@ -66,7 +68,7 @@ def page(lines: list[Row]) -> str:
 def _prototype(op_type: str) -> str:
     schema = schema_of(op_type)
     outputs = ", ".join(output.name + "*" * output.is_dynamic for output in schema.outputs)
-    return f"{'' if schema.signature == 'none' else schema.signature + ' '}-> {outputs}"
+    return f"{'' if schema.signature == 'none' else schema.signature + ' '}-> {outputs or 'none'}"
 
 
 def _compared() -> dict[str, str]:

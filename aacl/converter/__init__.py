@@ -8,7 +8,11 @@ from aacl._lazy import lazy_names
 
 if TYPE_CHECKING:
     from aacl.converter._convert import convert as convert
+    from aacl.converter._information import OmInformation as OmInformation
+    from aacl.converter._information import inspect_om as inspect_om
+    from aacl.converter._om_document import write_json as write_json
     from aacl.converter._operators import convert_operators as convert_operators
+    from aacl.converter._precheck import check_model as check_model
     from aacl.converter._reports import ConversionError as ConversionError
     from aacl.converter._reports import InvalidOption as InvalidOption
     from aacl.converter._reports import ModelFileMissing as ModelFileMissing
@@ -23,12 +27,16 @@ __all__ = (
     "InvalidOption",
     "ModelFileMissing",
     "ModelUnreadable",
+    "OmInformation",
     "OperatorFileInvalid",
     "OutputNotWritable",
     "Report",
     "Unconvertible",
+    "check_model",
     "convert",
     "convert_operators",
+    "inspect_om",
+    "write_json",
 )
 
 if not TYPE_CHECKING:
@@ -36,7 +44,11 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "check_model": "aacl.converter._precheck",
             "convert": "aacl.converter._convert",
+            "inspect_om": "aacl.converter._information",
+            "OmInformation": "aacl.converter._information",
+            "write_json": "aacl.converter._om_document",
             "convert_operators": "aacl.converter._operators",
             "ConversionError": "aacl.converter._reports",
             "InvalidOption": "aacl.converter._reports",

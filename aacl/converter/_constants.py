@@ -7,7 +7,10 @@ inside. Protobuf messages concatenate, so that no message ever holds them all.
 
 from __future__ import annotations
 
+import errno
 import mmap
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,7 @@ import attrs
 
 from aacl.converter._reports import ModelUnreadable
 from aacl.converter._walk import tensors_of
+from aacl.models._wire import coded
 
 if TYPE_CHECKING:
     from onnx import ModelProto, TensorProto
@@ -122,12 +126,7 @@ def _field_size(number: int, size: int) -> int:
 
 def _tag(number: int, size: int) -> bytes:
     """Return what precedes a length-delimited field's bytes."""
-    coded = bytearray([number << 3 | 2])
-    while size > 0x7F:
-        coded.append(size & 0x7F | 0x80)
-        size >>= 7
-    coded.append(size)
-    return bytes(coded)
+    return coded(number << 3 | 2) + coded(size)
 
 
 def _is_external(tensor: TensorProto) -> bool:
@@ -183,8 +182,9 @@ class _ExternalFiles:
             raise ModelUnreadable(
                 "E10041", f"tensor {name!r} has external data ({location!r}), and the model was given without a folder"
             )
-        path = (self._folder / location).resolve()
-        if not location or not path.is_relative_to(self._folder):
+        is_path = bool(location) and "\0" not in location
+        path = Path(os.path.realpath(self._folder / location)) if is_path else self._folder  # of loops of links too
+        if not is_path or not path.is_relative_to(self._folder):
             raise ModelUnreadable(
                 "E10041",
                 f"tensor {name!r} has its data at {location!r}, outside the model's folder; it is not read",
@@ -197,9 +197,13 @@ class _ExternalFiles:
 
 def _map(name: str, path: Path) -> memoryview:
     try:
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b"")
+        # Not a pipe or a device, to whose other end even opening would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb"):
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            return memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if found.st_size else b"")
     except OSError as error:
         raise ModelUnreadable(
             "E10041", f"the external data of tensor {name!r} cannot be read: {path.name}: {error.strerror}",

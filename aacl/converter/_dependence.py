@@ -19,7 +19,7 @@ from aacl.converter._walk import graphs_of
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto
 
-__all__ = ("dependent_outputs",)
+__all__ = ("dependent_outputs", "shape_deciding")
 
 _STANDARD = ("", "ai.onnx")
 _ALL = tuple(range(16))
@@ -68,6 +68,21 @@ def dependent_outputs(model: ModelProto) -> list[str]:
     facts = _Facts(values={value.name for value in model.graph.input})
     _follow(model.graph.node, facts)
     return [value.name for value in model.graph.output if value.name in facts.shapes]
+
+
+def shape_deciding(model: ModelProto) -> set[str]:
+    """Return the tensors of the main graph whose values decide shapes, and those that they are computed from.
+
+    What depends on the inputs' values is left out, however it is used.
+    """
+    facts = _Facts(values={value.name for value in model.graph.input})
+    _follow(model.graph.node, facts)
+    found: set[str] = set()
+    for node in reversed(model.graph.node):
+        places = _DECIDING.get(node.op_type, ()) if node.domain in _STANDARD else ()
+        deciding = [node.input[place] for place in places if place < len(node.input)]
+        found.update(deciding if found.isdisjoint(node.output) else node.input)
+    return found - facts.values
 
 
 def _follow(nodes: Iterable[NodeProto], facts: _Facts) -> None:

@@ -15,16 +15,23 @@ if TYPE_CHECKING:
 
 __all__ = ("om_path", "write_om_file")
 
+_LONGEST, _LONGEST_NAME = 4095, 252  # bytes; the suffix .om makes a name 255, the most that file systems take
+
 
 def om_path(output: str | os.PathLike[str]) -> Path:
     """Return the file that ``--output`` names: ``.om`` is appended unless it is there.
 
     Raises:
-        InvalidOption: the value ends in a directory.
+        InvalidOption: the value ends in a directory, or is longer than a path may be.
     """
     text = os.fspath(output)
     path = Path(text)
-    if not text or text.endswith((os.sep, "/.", "/..")) or text in (".", "..") or path.is_dir():
+    if len(os.fsencode(text)) > _LONGEST or len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InvalidOption(
+            "E10021",
+            f"--output has {len(text)} characters; a path takes {_LONGEST} bytes, and a file's name {_LONGEST_NAME}",
+        )
+    if not text or text.endswith((os.sep, "/.", "/..")) or text in (".", "..") or os.path.isdir(path):
         raise InvalidOption("E10022", f"--output={text!r} has no file name")
     return path if text.endswith(".om") else path.with_name(path.name + ".om")
 

@@ -66,8 +66,8 @@ def parse_operator_file(text: bytes) -> list[OperatorRequest]:
             says which element and key.
     """
     try:
-        document = json.loads(text)
-    except ValueError as error:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:  # RecursionError: what nests deeper than anybody writes
         raise OperatorFileInvalid("E10025", f"the single-operator file is no JSON: {error}") from error
     if not isinstance(document, list) or not document:
         raise OperatorFileInvalid("E10032", "the single-operator file must be a JSON array of operators, one at least")
@@ -82,6 +82,10 @@ def parse_operator_file(text: bytes) -> list[OperatorRequest]:
             continue
         requests.append(_operator(element, where, is_fuzzy or element.get("compile_flag") == 1))
     return requests
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def file_name(index: int, request: OperatorRequest) -> str:
@@ -212,10 +216,26 @@ def _constant(item: Mapping[str, Any], dtype: DataType, shape: tuple[int, ...], 
         raise _bad_tensor(
             where, "const_value", item, f"a flat list of as many values as shape {list(shape)} has elements"
         )
+    array = _elements(values, dtype)
+    if array is None:
+        raise _bad_tensor(where, "const_value", item, f"values of type {dtype.name}")
+    return array.reshape(shape)
+
+
+def _elements(values: Sequence[object], dtype: DataType) -> np.ndarray[Any, np.dtype[Any]] | None:
+    """Return numbers as an array of a type; None where one is no number, or none of that type."""
+    is_whole = dtype.numpy_dtype.kind in "biu" or dtype is DataType.INT4
+    kinds = (bool, int) if dtype is DataType.BOOL else (int,) if is_whole else (int, float)
+    if any(type(value) not in kinds for value in values):
+        return None
     try:
-        return np.array(values, dtype.numpy_dtype).reshape(shape)
+        with np.errstate(over="ignore"):
+            array = np.array(values, dtype.numpy_dtype)
     except (TypeError, ValueError, OverflowError):
-        raise _bad_tensor(where, "const_value", item, f"values of type {dtype.name}") from None
+        return None
+    # What the type cannot hold is another number now, or an infinity.
+    is_held = array.tolist() == list(values) if is_whole else np.isfinite(array).all()
+    return array if is_held else None
 
 
 def _bad_tensor(where: str, key: str, item: Mapping[str, Any], wanted: str) -> OperatorFileInvalid:

@@ -95,7 +95,7 @@ def _read(path: Path) -> bytes:
 
 
 def _package(request: OperatorRequest, where: str, name: str, options: Mapping[str, str]) -> OperatorPackage:
-    from aacl.converter._convert import producer
+    from aacl.converter._pipeline import producer
     from aacl.models._operator import OperatorModel
     from aacl.models._package import OperatorPackage
 

@@ -14,7 +14,7 @@ import attrs
 
 from aacl.converter._reports import InvalidOption, Unconvertible
 
-__all__ = ("OPTIONS", "Option", "UsageError", "Use", "check_options", "parse_arguments", "usage")
+__all__ = ("ARGUMENTS", "OPTIONS", "Option", "UsageError", "Use", "check_options", "parse_arguments", "usage")
 
 
 class Use(enum.Enum):
@@ -38,6 +38,7 @@ class Option:
 
 
 _BOOL, _BIT = ("true", "false"), ("0", "1")
+_CODES = {"framework": "E10007", "log": "E10010"}
 _FLAG_CODES: dict[tuple[str, ...], str] = {_BOOL: "E10005", _BIT: "E10006"}
 _MIXED = ("allow_mix_precision", "allow_mix_precision_fp16", "allow_mix_precision_bf16")
 _PRECISIONS = ("force_fp16", "force_fp32", "cube_fp16in_fp32out", "allow_fp32_to_fp16", "must_keep_origin_dtype",
@@ -60,33 +61,41 @@ def _refused(name: str, text: str, choices: tuple[str, ...] = (), default: str =
 
 
 _TABLE = (
-    _acted("model", "path of the model (.onnx)"),
-    _acted("framework", "5: ONNX", ("0", "1", "3", "5")),
+    _acted("model", "path of the model (.onnx; .pb of a frozen TensorFlow graph)"),
+    _acted("framework", "5: ONNX, 3: TensorFlow (needs the extra aacl[tensorflow])", ("0", "1", "3", "5")),
     _acted("output", "path of the file to write; .om is appended unless it is there; with --singleop a directory"),
     _acted("soc_version", "name of the chip, such as Ascend310P3; recorded, any device runs the file"),
     _acted("singleop", "JSON file of operators; one .om each is written into the directory --output"),
-    _acted("input_shape", 'dims of the inputs by name: "data:1,3,224,224;mask:1,16"; "name:" is a scalar'),
+    _acted("input_shape", 'dims of the inputs by name: "data:1,3,224,224;mask:1,16", or in order: "1,3,224,224;1,16"; '
+           '"name:" is a scalar, -1 any size, 8~64 a range'),
+    _acted("input_shape_range", 'older form of ranges: "data:[1~8,3,-1]"'),
+    _acted("dynamic_batch_size", 'batch gears, such as "1,2,4"; dim 0 is -1 in --input_shape'),
+    _acted("dynamic_image_size", 'gears of height,width, such as "416,416;832,832"; both are -1 in --input_shape'),
+    _acted("dynamic_dims", 'gears with one size for each -1 of --input_shape, such as "1,16;8,32"; needs --input_format=ND'),
+    _acted("insert_op_conf", "AIPP configuration: the pictures that inputs are made of; not with --dynamic_dims"),
+    _acted("input_fp16_nodes", 'inputs that become FP16: "a;b"'),
     _acted("input_format", "layout of 4-D (NCHW) or 5-D (NCDHW) tensors; ND: none", _FORMATS),
     _acted("out_nodes", 'outputs to keep, in order: "node:0;node2:1", or ONNX tensor names "a;b"'),
     _acted("output_type", "type of all outputs (FP32, FP16, INT8, ...), or \"node:0:FP16;...\" with --out_nodes"),
-    _acted("mode", "0: convert", ("0", "1", "3", "5", "6")),
+    _acted("precision_mode", "types to compute in; force_fp16: every FP32 result rounded to FP16; allow_mix_precision "
+           "(_fp16, _bf16): that of matrix operators; force_fp32 and cube_fp16in_fp32out: what these take; the others, "
+           "and without the option: the model's own types", _PRECISIONS),
+    _acted("precision_mode_v2", "the same in newer words; excludes --precision_mode", _PRECISIONS_V2),
+    _acted("keep_dtype", "file of nodes that --precision_mode leaves alone, one a line: a name, or OpType::Type"),
+    _acted("is_weight_clip", "1 (default): constants beyond FP16 become its largest number; 0: infinity", _BIT),
+    _acted("mode", "0: convert (default); 1: write the graph of --om as JSON to --json; 3: check --model only; 6: print "
+           "what --om says of itself", ("0", "1", "3", "5", "6")),
+    _acted("om", "file that modes 1 and 6 read; an ONNX model in mode 1 with --framework=5"),
+    _acted("json", "file that mode 1 writes"),
+    _acted("check_report", "file for the report of mode 3; check_result.json by default"),
+    _acted("display_model_info", "1: print what mode 6 prints, after converting", _BIT),
+    _acted("save_original_model", "true: write <output>_original.om too, in the model's own precision and types", _BOOL),
     _acted("log", "level of the log", ("null", "debug", "info", "warning", "error")),
-    _refused("input_shape_range", "older form of shape ranges"),
-    _refused("dynamic_batch_size", "batch gears"),
-    _refused("dynamic_image_size", "image size gears"),
-    _refused("dynamic_dims", "gears of any dims"),
-    _refused("insert_op_conf", "AIPP settings"),
-    _refused("input_fp16_nodes", "inputs that become FP16"),
-    _refused("is_input_adjust_hw_layout", "inputs in NC1HWC0"),
-    _refused("is_output_adjust_hw_layout", "outputs in NC1HWC0"),
-    _refused("op_name_map", "operator name map"),
+    _refused("is_input_adjust_hw_layout", "inputs in NC1HWC0", default="false"),
+    _refused("is_output_adjust_hw_layout", "outputs in NC1HWC0", default="false"),
     _refused("external_weight", "weights in files of their own", ("0", "1", "2"), "0"),
-    _refused("save_original_model", "write the model before optimisation too", _BOOL, "false"),
-    _refused("om", "file that modes 1, 5 and 6 read"),
-    _refused("json", "file that modes 1 and 5 write"),
-    _refused("display_model_info", "print the file's facts", _BIT, "0"),
+    _recorded("op_name_map", "operator name map"),
     _recorded("weight", "weights of a Caffe model"),
-    _recorded("check_report", "file for the report of the pre-check"),
     _recorded("debug_dir", "directory for scratch files"),
     _recorded("host_env_os", "system of the machine that will run the file"),
     _recorded("host_env_cpu", "processor of the machine that will run the file"),
@@ -94,10 +103,7 @@ _TABLE = (
     _recorded("core_type", "kind of core", ("AiCore", "VectorCore")),
     _recorded("aicore_num", "number of cores"),
     _recorded("virtual_type", "virtual devices", _BIT),
-    _recorded("precision_mode", "the CPU computes in the model's own types whatever it says", _PRECISIONS),
-    _recorded("precision_mode_v2", "the same; excludes --precision_mode", _PRECISIONS_V2),
     _recorded("modify_mixlist", "file of mixed precision lists; needs a mixed --precision_mode"),
-    _recorded("keep_dtype", "file of operators that keep their types"),
     _recorded("customize_dtypes", "file of operators' types"),
     _recorded("op_select_implmode", "high_performance, high_precision and their _for_all forms",
               ("high_performance", "high_precision", "high_performance_for_all", "high_precision_for_all")),
@@ -112,7 +118,6 @@ _TABLE = (
     _recorded("tiling_schedule_optimize", "", _BIT),
     _recorded("op_debug_level", "", ("0", "1", "2", "3", "4")),
     _recorded("op_debug_config", ""),
-    _recorded("is_weight_clip", "", _BIT),
     _recorded("oo_level", "", ("O1", "O3")),
     _recorded("deterministic", "", _BIT),
     _recorded("jit_compile", ""),
@@ -134,6 +139,11 @@ _TABLE = (
 )  # fmt: skip
 
 OPTIONS: dict[str, Option] = {option.name: option for option in _TABLE}
+
+ARGUMENTS = ("model", "output", "singleop", "framework", "input_shape", "input_shape_range", "dynamic_batch_size",
+             "dynamic_image_size", "dynamic_dims", "input_format", "soc_version", "out_nodes", "output_type",
+             "input_fp16_nodes", "insert_op_conf", "precision_mode")  # fmt: skip
+"""The options that are arguments of `aacl.convert` itself."""
 
 # Pairs that exclude each other, and the code that says so.
 _EXCLUSIVE = (
@@ -194,10 +204,10 @@ def check_options(options: Mapping[str, str]) -> None:
     for first, second, code in _EXCLUSIVE:
         if first in options and second in options:
             raise InvalidOption(code, f"--{first} and --{second} exclude each other")
-    _check_modes(options)
+    _check_needs(options)
     for name, value in options.items():
         option = OPTIONS[name]
-        if option.use is Use.REFUSED and value != option.default:
+        if option.use is Use.REFUSED and {word.strip() for word in value.split(",")} != {option.default}:
             raise Unconvertible("E10055", f"--{name} ({option.help}) is not converted yet; the value was {value!r}")
 
 
@@ -223,15 +233,15 @@ def _check_value(name: str, value: str) -> None:
         raise InvalidOption("E10004", f"the value of --{name} is empty")
     choices = OPTIONS[name].choices
     if choices and value not in choices:
-        code = "E10007" if name == "framework" else _FLAG_CODES.get(choices, "E10001")
+        code = _CODES.get(name) or _FLAG_CODES.get(choices, "E10001")
         raise InvalidOption(code, f"--{name} takes one of {', '.join(choices)}; {value!r} was given")
 
 
-def _check_modes(options: Mapping[str, str]) -> None:
+def _check_needs(options: Mapping[str, str]) -> None:
+    if "optypelist_for_implmode" in options and "op_select_implmode" not in options:
+        raise InvalidOption("E10057", "--optypelist_for_implmode needs --op_select_implmode")
     if "modify_mixlist" in options and options.get("precision_mode") not in _MIXED:
         raise InvalidOption("E10001", f"--modify_mixlist needs --precision_mode to be one of {', '.join(_MIXED)}")
-    if options.get("mode", "0") != "0":
-        raise Unconvertible("E10055", f"--mode={options['mode']} is not done yet; --mode=0 converts a model")
 
 
 def _close_to(name: str) -> str:

@@ -7,10 +7,11 @@ the node's outputs it is, and the tensor's own name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
+from aacl.converter._edit import append, numbered
 from aacl.converter._reports import InvalidOption
 from aacl.converter._types import NAMED_TYPES, element_of
 from aacl.converter._walk import graphs_of, nodes_of
@@ -18,6 +19,7 @@ from aacl.converter._walk import graphs_of, nodes_of
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
+    from aacl.converter._shapes import ModelDims
     from aacl.dtypes import DataType
     from aacl.models._signature import TensorSpec
 
@@ -54,7 +56,7 @@ def name_nodes(model: ModelProto) -> None:
     taken: set[str] = set()
     for number, node in enumerate(nodes):
         if not node.name or node.name in taken:
-            node.name = _free_name(node.name or f"{node.op_type}_{number}", reserved)
+            node.name = numbered(node.name or f"{node.op_type}_{number}", reserved)
             reserved.add(node.name)
         taken.add(node.name)
 
@@ -89,27 +91,38 @@ def separate_inputs(model: ModelProto) -> None:
     given = {value.name for value in model.graph.input}
     for value in model.graph.output:
         if value.name in given:
-            _append(model, value.name, "Identity")
+            append(model, value.name, "Identity")
 
 
-def forget_shapes(model: ModelProto) -> None:
-    """Drop what the exporter stated of shapes inside: with the inputs fixed, inference states them exactly."""
+def forget_shapes(model: ModelProto) -> list[int | None]:
+    """Drop what the exporter stated of shapes inside: from the inputs' dims, inference states them exactly.
+
+    Returns:
+        How many dims the exporter stated for each output, None for nothing.
+    """
+    types = [value.type.tensor_type for value in model.graph.output]
+    ranks = [len(tensor.shape.dim) if tensor.HasField("shape") else None for tensor in types]
     del model.graph.value_info[:]
     for value in model.graph.output:
         element = value.type.tensor_type.elem_type if value.type.HasField("tensor_type") else 0
         value.ClearField("type")
         if element:
             value.type.tensor_type.elem_type = element
+    return ranks
 
 
-def state_outputs(model: ModelProto, specs: Sequence[TensorSpec]) -> None:
-    """Write the outputs' types and dims into the graph."""
-    for value, spec in zip(model.graph.output, specs, strict=True):
+def state_outputs(model: ModelProto, specs: Sequence[TensorSpec], dims: Sequence[ModelDims]) -> None:
+    """Write the outputs' types and dims into the graph: numbers, symbols, nothing where a dim is not known."""
+    for value, spec, sizes in zip(model.graph.output, specs, dims, strict=True):
         tensor = value.type.tensor_type
         tensor.elem_type = element_of(spec.dtype)
         tensor.shape.SetInParent()
-        for size in spec.shape:
-            tensor.shape.dim.add(dim_value=size)
+        for size in sizes:
+            dim = tensor.shape.dim.add()
+            if isinstance(size, int):
+                dim.dim_value = size
+            elif size is not None:
+                dim.dim_param = size
 
 
 def cast_outputs(
@@ -124,7 +137,7 @@ def cast_outputs(
     for position, data_type in wanted.items():
         value = model.graph.output[position]
         value.type.tensor_type.elem_type = element_of(data_type)
-        _append(model, value.name, "Cast", to=element_of(data_type))
+        append(model, value.name, "Cast", to=element_of(data_type))
 
 
 def _wanted_types(
@@ -211,22 +224,3 @@ def _prune(model: ModelProto) -> None:
     del graph.node[:], graph.initializer[:]
     graph.node.extend(kept)
     graph.initializer.extend(constants)
-
-
-def _append(model: ModelProto, tensor: str, op_type: str, **attributes: Any) -> None:
-    """Put a node behind an output; what it gives becomes the output, and keeps its place."""
-    from onnx import helper
-
-    taken = {name for node in model.graph.node for name in (*node.input, *node.output, node.name)}
-    taken |= {value.name for value in model.graph.output} | {value.name for value in model.graph.input}
-    result = _free_name(f"{tensor}_{op_type}", taken)
-    model.graph.node.append(helper.make_node(op_type, [tensor], [result], name=result, **attributes))
-    next(value for value in model.graph.output if value.name == tensor).name = result
-
-
-def _free_name(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 0
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name

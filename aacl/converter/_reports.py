@@ -58,10 +58,12 @@ _ADVICE: dict[str, tuple[str, str]] = {
     "E10016": ("", "Use one of the names listed."),
     "E10017": ("", "Leave it out."),
     "E10022": ("--output ends in a directory.", "Give the path of a file, such as --output=models/net."),
+    "E10021": ("", "Give a shorter path."),
     "E10041": ("", "Export or download the model again, and check its size."),
     "E10054": ("", "Give the option."),
     "E10055": ("", "Leave it out, or do that step outside the converter."),
     "E10056": ("", "Keep one of them."),
+    "E10057": ("", "Give both, or neither."),
     "E10410": ("", "Check the path; a relative one starts from the working directory."),
     "E16002": (
         "The converter has no implementation of these operators at the opset that the model states.",

@@ -1,57 +1,115 @@
-"""A trial session: whether ONNX Runtime loads the converted model, and the shapes of its outputs."""
+"""A trial session: whether ONNX Runtime loads the converted model, and what it says of the outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
-from aacl.converter._dependence import dependent_outputs
 from aacl.converter._reports import ModelUnreadable, Unconvertible
+from aacl.converter._types import element_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
     from aacl.converter._constants import Constant
+    from aacl.converter._shapes import ModelDims
     from aacl.models._signature import TensorSpec
 
-__all__ = ("OutputFacts", "output_facts")
+__all__ = ("OutputFacts", "TrialFailed", "TrialSession", "TrialTooLarge")
 
 _SILENT = 4  # ONNX Runtime's severity "fatal": everything else comes as an exception
-OutputFacts = tuple[str, tuple[int, ...]]
-"""An output's ONNX Runtime type, such as ``tensor(float)``, and its dims."""
+_LARGEST_TRIAL = 1 << 28  # bytes of inputs
+Shape = tuple[int, ...]
 
 
-def output_facts(model: ModelProto, constants: dict[str, Constant], inputs: Sequence[TensorSpec]) -> list[OutputFacts]:
-    """Load the model and return the type and the dims of each output.
+@attrs.frozen
+class OutputFacts:
+    """What shape inference tells of one output.
 
-    Dims come from shape inference where it decides them, else from a trial run,
-    once it is clear that they do not depend on values.
+    Attributes:
+        name: the output's name in the graph.
+        kind: ONNX Runtime's type, such as ``tensor(float)``.
+        dims: numbers, symbols, None for a dim that is not known; None when not even the rank is.
+    """
+
+    name: str
+    kind: str
+    dims: ModelDims | None
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every dim is a number."""
+        return self.dims is not None and all(isinstance(dim, int) for dim in self.dims)
+
+
+class TrialFailed(Exception):
+    """ONNX Runtime did not run the model on made-up values."""
+
+
+class TrialTooLarge(TrialFailed):
+    """The inputs are so large that a trial would take the machine's memory: it was not made."""
+
+
+class TrialSession:
+    """A model loaded to be looked at.
+
+    Attributes:
+        outputs: what inference tells of the outputs.
 
     Raises:
-        Unconvertible: the model uses what ONNX Runtime has no code for, or an output's dims depend on values.
+        Unconvertible: the model uses what ONNX Runtime has no code for.
         ModelUnreadable: the model is not sound: names, types or shapes do not fit together.
     """
-    session = _session(model, constants)
-    nodes = session.get_outputs()
-    scalars = _scalar_outputs(model) if any(not node.shape for node in nodes) else set()
-    if all(_is_decided(node, scalars) for node in nodes):
-        return [(node.type, tuple(node.shape)) for node in nodes]
-    _check_independence(model, [node.name for node in nodes if not _is_decided(node, scalars)])
-    shapes = _tried_shapes(session, inputs)
-    return [(node.type, shape) for node, shape in zip(nodes, shapes, strict=True)]
+
+    def __init__(self, model: ModelProto, constants: dict[str, Constant]) -> None:
+        self._session = _session(model, constants)
+        nodes = self._session.get_outputs()
+        scalars = _scalar_outputs(model) if any(not node.shape for node in nodes) else set()
+        self.outputs = [OutputFacts(node.name, node.type, _dims(node, scalars)) for node in nodes]
+
+    def shapes(self, inputs: Sequence[TensorSpec], shapes: Sequence[Shape]) -> list[Shape]:
+        """Run the model on inputs of these shapes and return the outputs' shapes.
+
+        The values are zeros, then ones where a run refuses zeros, an index out of range for instance.
+
+        Raises:
+            TrialFailed: neither runs.
+            TrialTooLarge: the inputs have more than 256 MiB; what a model makes of them may have many times that.
+        """
+        nbytes = sum(math.prod(shape) * spec.dtype.itemsize for spec, shape in zip(inputs, shapes, strict=True))
+        if nbytes > _LARGEST_TRIAL:
+            raise TrialTooLarge(f"inputs of {nbytes} bytes are not tried")
+        return self._tried(inputs, shapes, np.zeros) or self._tried(inputs, shapes, np.ones, is_last=True)
+
+    def all_shapes(self, inputs: Sequence[TensorSpec], shapes: Sequence[Shape]) -> list[list[Shape]]:
+        """Return the outputs' shapes for each kind of values that runs: they may depend on the values."""
+        tried = [self._tried(inputs, shapes, fill) for fill in (np.zeros, np.ones)]
+        return [found for found in tried if found]
+
+    def _tried(
+        self, inputs: Sequence[TensorSpec], shapes: Sequence[Shape], fill: Callable[..., Any], *, is_last: bool = False
+    ) -> list[Shape]:
+        """Return the outputs' shapes; none where the run fails, but for the last."""
+        try:
+            feeds = {spec.name: fill(shape, spec.dtype.numpy_dtype) for spec, shape in zip(inputs, shapes, strict=True)}
+            return [tuple(result.shape) for result in self._session.run(None, feeds)]
+        except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
+            if is_last:
+                raise TrialFailed(str(error).strip()) from error
+            return []
 
 
-def _check_independence(model: ModelProto, undecided: list[str]) -> None:
-    """Check that a trial run tells the shapes that inference could not."""
-    dependent = [name for name in dependent_outputs(model) if name in undecided]
-    if dependent:
-        raise Unconvertible(
-            "E10055",
-            f"the shapes of these outputs depend on the values of the inputs, which is not converted yet: "
-            f"{', '.join(map(repr, dependent))}",
-        )
+def _made_up(spec: TensorSpec, shape: Shape, fill: Callable[..., Any]) -> Any:
+    """Return values of a spec's type; by its number, since ONNX Runtime does not know all of NumPy's by name."""
+    import onnxruntime
+
+    array = fill(shape, spec.dtype.numpy_dtype)
+    words = array.view(f"u{array.itemsize}")
+    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(words, element_of(spec.dtype))
 
 
 def _session(model: ModelProto, constants: dict[str, Constant]) -> Any:
@@ -60,22 +118,25 @@ def _session(model: ModelProto, constants: dict[str, Constant]) -> Any:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _SILENT
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.enable_cpu_mem_arena = False  # a few runs of different shapes: nothing is worth keeping
     # The session is for looking, not for running: constants need not be laid out anew.
     options.add_session_config_entry("session.disable_prepacking", "1")
     if constants:
         values = [_ort_value(constant) for constant in constants.values()]
         options.add_external_initializers(list(constants), values)
     try:
-        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
+        return onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )  # the fallback would print, and try the same once more
+    except Exception as error:  # as above
         raise _translated(error) from error
 
 
-def _is_decided(node: Any, scalars: set[str]) -> bool:
-    """Whether inference gave an output's dims; ONNX Runtime shows a scalar and an unknown rank alike, as no dims."""
+def _dims(node: Any, scalars: set[str]) -> ModelDims | None:
+    """Return what is known of dims; ONNX Runtime shows a scalar and an unknown rank alike, as no dims."""
     if not node.shape:
-        return node.name in scalars
-    return all(isinstance(dim, int) for dim in node.shape)
+        return () if node.name in scalars else None
+    return tuple(node.shape)
 
 
 def _scalar_outputs(model: ModelProto) -> set[str]:
@@ -91,9 +152,16 @@ def _ort_value(constant: Constant) -> Any:
     import onnxruntime
 
     array = np.frombuffer(constant.data, np.uint8)
-    itemsize = len(array) // max(1, int(np.prod(constant.dims)))
-    words = array.view(f"u{itemsize}").reshape(constant.dims)
-    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(words, constant.element)
+    try:
+        itemsize = len(array) // max(1, math.prod(constant.dims))
+        words = array.view(f"u{itemsize}").reshape(constant.dims)
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(words, constant.element)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ModelUnreadable(
+            "E10041",
+            f"the tensor {constant.name!r} has {len(array)} bytes, which do not make its dims {list(constant.dims)} of "
+            f"ONNX element type {constant.element}",
+        ) from error
 
 
 def _translated(error: Exception) -> ModelUnreadable | Unconvertible:
@@ -104,20 +172,3 @@ def _translated(error: Exception) -> ModelUnreadable | Unconvertible:
     if kind in ("InvalidGraph", "InvalidProtobuf") or "invalid model" in text.lower():
         return ModelUnreadable("E10041", f"the model is not sound: {text}")
     return Unconvertible("E10055", f"the model cannot be run: {text}")
-
-
-def _tried_shapes(session: Any, inputs: Sequence[TensorSpec]) -> list[tuple[int, ...]]:
-    """Run the model on some values and return the shapes that come out.
-
-    The shapes do not depend on the values; but a run may refuse some, such as an index that is out of range.
-    """
-    failure: Exception | None = None
-    for fill in (np.zeros, np.ones):
-        feeds = {spec.name: fill(spec.shape, spec.dtype.numpy_dtype) for spec in inputs}
-        try:
-            return [tuple(result.shape) for result in session.run(None, feeds)]
-        except Exception as error:  # as above
-            failure = error
-    raise Unconvertible(
-        "E10055", f"the shapes of the outputs can neither be inferred nor found by a trial run: {failure}"
-    ) from failure

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aacl.converter._reports import ModelFileMissing, ModelUnreadable, Unconvertible
+from aacl.converter._texts import check_texts
 from aacl.models._sniff import GIT_LFS, kind_of_bytes
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ def read_onnx(path: str | os.PathLike[str]) -> ModelProto:
 
 
 def check_structure(model: ModelProto) -> None:
-    """Check what every model needs: a graph with inputs and outputs, and names that are unique.
+    """Check what every model needs: a graph with inputs and outputs, and names that are text and unique.
 
     Raises:
-        ModelUnreadable: there is no graph, input or output, or two tensors have one name.
+        ModelUnreadable: there is no graph, input or output, two tensors have one name, or a name is no text.
     """
+    check_texts(model)
     graph = model.graph
     if not graph.node:
         raise ModelUnreadable("E16004", "the model holds no graph with nodes; it is no ONNX model, or damaged")

@@ -15,10 +15,11 @@ from aacl.converter._walk import nodes_of
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto
 
-__all__ = ("check_operators", "unsupported_operators")
+__all__ = ("check_operators", "newest_opset", "unsupported_operators")
 
 _WITHOUT_KERNEL = ("Constant",)  # becomes an initializer when the model is loaded
 _NAMES_SHOWN = 5
+_LAST_OPSET = 2**31 - 1  # of the 64 bits that a model has for it, ONNX's own functions take these
 
 
 @attrs.frozen(order=True)
@@ -56,6 +57,15 @@ def unsupported_operators(model: ModelProto) -> dict[_Operator, list[str]]:
     return found
 
 
+@cache
+def newest_opset() -> int:
+    """Return the newest opset of the standard that ONNX Runtime knows."""
+    versions: list[int] = [
+        schema.since_version for schema in _state().get_all_operator_schema() if not _plain(schema.domain)
+    ]
+    return max(versions)
+
+
 def _all_nodes(model: ModelProto) -> Iterator[NodeProto]:
     return nodes_of(chain(model.graph.node, chain.from_iterable(function.node for function in model.functions)))
 
@@ -73,6 +83,8 @@ def _plain(domain: str) -> str:
 def _is_supported(operator: _Operator) -> bool:
     import onnx
 
+    if operator.opset > _LAST_OPSET:
+        return False
     try:
         schema: Any = onnx.defs.get_schema(operator.op_type, operator.opset, operator.domain)
     except onnx.defs.SchemaError:

@@ -1,5 +1,6 @@
 """Device memory: allocations, buffers, copies by address."""
 
+from aacl.memory._allocator import Allocator as Allocator
 from aacl.memory._buffer import Buffer as Buffer
 from aacl.memory._buffer import HostBuffer as HostBuffer
 from aacl.memory._buffer import host_memory as host_memory
@@ -22,6 +23,7 @@ __all__ = (
     "DVPP",
     "MALLOC",
     "AllocationRule",
+    "Allocator",
     "Buffer",
     "HostBuffer",
     "MemoryInfo",

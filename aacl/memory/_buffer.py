@@ -195,11 +195,11 @@ def host_memory(address: int, nbytes: int) -> Buffer:
     The program keeps the memory alive and in place while work uses it.
 
     Raises:
-        InvalidMemoryRange: the memory is not mapped.
+        InvalidMemoryRange: the memory is not mapped, or cannot be read.
         InvalidArgument: a negative size, or what is no whole number.
     """
     address, nbytes = whole(address, "an address"), size(nbytes)
-    _host.check_mapped(address, nbytes)
+    _host.check_readable(address, nbytes)
     buffer = _new(Buffer)
     lease: Any = _HostLease(address, nbytes)
     buffer._space, buffer._lease, buffer.address = _HOST_SPACE, lease, address

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import mmap
 import os
 import threading
@@ -18,9 +19,10 @@ from collections import OrderedDict
 
 from aacl.errors import InvalidMemoryRange
 
-__all__ = ("check_mapped", "check_writable", "distrust", "keep", "move", "read", "trust", "write")
+__all__ = ("check_mapped", "check_readable", "check_writable", "distrust", "keep", "move", "read", "trust", "write")
 
 _MS_ASYNC = 1  # msync() then does nothing but look
+_POPULATE_READ, _POPULATE_WRITE = 22, 23  # advice to madvise(); the mmap module has no names for them
 _ADDRESS_END = 1 << 63  # ctypes would wrap what is beyond
 
 _PAGES = 1024  # that one call of the kernel takes (IOV_MAX)
@@ -65,6 +67,8 @@ def _prototype(name: str) -> ctypes._NamedFuncPointer | None:
 _readv, _writev = _prototype("process_vm_readv"), _prototype("process_vm_writev")
 _msync = _libc.msync
 _msync.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_madvise = _libc.madvise
+_madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 
 
 def trust(address: int, nbytes: int) -> None:
@@ -153,38 +157,70 @@ def _checked_copy(function: ctypes._NamedFuncPointer | None, act: str, known: in
 
 
 def check_mapped(address: int, nbytes: int, act: str = "use") -> None:
-    """Raise `InvalidMemoryRange` unless every page of a span is mapped; whether it is writable is not seen."""
-    first = address // mmap.PAGESIZE * mmap.PAGESIZE
+    """Raise `InvalidMemoryRange` unless every page of a span is mapped; whether it can be read or written is not seen."""
     if is_known(address, nbytes):
         return
     _check_trusted(address, nbytes, act)
+    first = _page_of(address)
     if not mmap.PAGESIZE <= address <= address + nbytes < _ADDRESS_END or _msync(
         first, address + nbytes - first, _MS_ASYNC
     ):
         raise _unmapped(act, address, nbytes, 0)
 
 
-def check_writable(address: int, nbytes: int) -> None:
-    """Raise `InvalidMemoryRange` unless every page of a span can be written: one byte of each is, with what it holds.
+def check_readable(address: int, nbytes: int) -> None:
+    """Raise `InvalidMemoryRange` unless every page of a span can be read, for memory that is used where it lies."""
+    check_mapped(address, nbytes)
+    if not is_known(address, nbytes) and _populates() and not _populate(address, nbytes, _POPULATE_READ):
+        raise _unmapped("read", address, nbytes, 0)
 
-    For memory that is about to be written, since another writer's byte might be undone.
-    """
-    if is_known(address, nbytes) or not nbytes or _writev is None:
+
+def check_writable(address: int, nbytes: int) -> None:
+    """Raise `InvalidMemoryRange` unless every page of a span can be written, for memory that is about to be written."""
+    if is_known(address, nbytes) or not nbytes:
         return
     check_mapped(address, nbytes, "write")
-    first = address // mmap.PAGESIZE * mmap.PAGESIZE
-    for start in range(first, address + nbytes, mmap.PAGESIZE * _PAGES):
-        end = min(start + mmap.PAGESIZE * _PAGES, address + nbytes)
-        _rewrite([max(page, address) for page in range(start, end, mmap.PAGESIZE)], address, nbytes)
+    if _populates():
+        if not _populate(address, nbytes, _POPULATE_WRITE):
+            raise _unmapped("write", address, nbytes, 0)
+    elif _readv is not None and _writev is not None:
+        first = _page_of(address)
+        for start in range(first, address + nbytes, mmap.PAGESIZE * _PAGES):
+            end = min(start + mmap.PAGESIZE * _PAGES, address + nbytes)
+            _rewrite([max(page, address) for page in range(start, end, mmap.PAGESIZE)], address, nbytes)
+
+
+def _page_of(address: int) -> int:
+    return address // mmap.PAGESIZE * mmap.PAGESIZE
+
+
+def _populate(address: int, nbytes: int, advice: int) -> bool:
+    """Bring the pages of a span in, to be read or to be written; return whether that is allowed."""
+    first = _page_of(address)
+    refused: int = _madvise(first, address + nbytes - first, advice)
+    return not refused
+
+
+@functools.cache
+def _populates() -> bool:
+    """Whether the kernel knows the advice: it does not say whether it refuses that or the memory."""
+    good = ctypes.create_string_buffer(1)
+    return _populate(ctypes.addressof(good), 1, _POPULATE_WRITE)
 
 
 def _rewrite(places: list[int], address: int, nbytes: int) -> None:
-    held = ctypes.create_string_buffer(b"".join([ctypes.string_at(place, 1) for place in places]))
+    """Write back what some bytes hold, one a page: another writer's byte might be undone."""
+    assert _readv is not None
+    assert _writev is not None
+    held = ctypes.create_string_buffer(len(places))
     local = _Span(ctypes.addressof(held), len(places))
     remote = (_Span * len(places))(*[_Span(place, 1) for place in places])
-    assert _writev is not None
-    moved = _writev(os.getpid(), ctypes.addressof(local), 1, ctypes.addressof(remote), len(places), 0)
-    if moved != len(places) and ctypes.get_errno() not in (errno.EPERM, errno.ENOSYS):
+    for function in (_readv, _writev):
+        moved = function(os.getpid(), ctypes.addressof(local), 1, ctypes.addressof(remote), len(places), 0)
+        if moved == len(places):
+            continue
+        if ctypes.get_errno() in (errno.EPERM, errno.ENOSYS):
+            return  # a sandbox refuses the call
         raise _unmapped("write", address, nbytes, 0)
 
 
@@ -205,7 +241,7 @@ def _copy_if_mapped(act: str, known: int, unknown: int, nbytes: int) -> None:
 
 
 def _unmapped(act: str, address: int, nbytes: int, done: int) -> InvalidMemoryRange:
-    wrong = "mapped and writable" if act == "write" else "mapped"
+    wrong = {"read": "mapped and readable", "write": "mapped and writable"}.get(act, "mapped")
     return InvalidMemoryRange(
         f"cannot {act} {nbytes} bytes of host memory at {address:#x}: it is not {wrong}"
         + (f" from {address + done:#x} on" if done else "")

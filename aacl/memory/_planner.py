@@ -23,8 +23,9 @@ __all__ = ("SLOT", "ArenaPlanner", "Block")
 SLOT = 64
 """Slots start at, and measure, multiples of this many bytes."""
 
-_SLACK = 64 << 20
-"""Free bytes below which fresh memory is carved rather than a larger free slot cut."""
+_SLACK = 2 << 20
+"""Free bytes below which fresh memory is carved rather than a larger free slot cut: work of ever new sizes would touch
+as much of it as that, and pages once touched stay resident."""
 
 
 class Block(NamedTuple):

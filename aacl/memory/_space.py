@@ -109,9 +109,9 @@ class Bin:
                 lease.freed = False
                 return lease
             lease = leases[0]
+            leases.rotate(-1)  # used or not: the next who asks looks at another one
             if getrefcount(lease) == _UNUSED and lease.address:
                 lease.freed = False
-                leases.rotate(-1)
                 return lease
             del lease
         except IndexError:  # there is none, or a sweep took the last away

@@ -1,8 +1,8 @@
 """Bindings: a model tied to the addresses that it reads and writes, and a store of them.
 
 Tying costs ten times what a short run costs. Fresh outputs mostly get the
-addresses of those that just died, so bindings are kept by address; what lies
-at an address has the dtype and the shape of its place in the model, always.
+addresses of those that just died, so bindings are kept by variant and address:
+what lies at an address has the dtype and the shape of its place in the variant.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from aacl.errors import Aborted, ModelRunError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from aacl.abc import ModelEngine
+    from aacl.abc import Array, ModelEngine
+    from aacl.memory._space import DeviceMemory
     from aacl.models._uses import Uses
+    from aacl.models._variant import Variant
+    from aacl.tensors._desc import TensorDesc
     from aacl.tensors._tensor import Tensor
 
 __all__ = ("Binding", "Bindings")
@@ -28,17 +31,19 @@ _LIMIT = 256
 class Binding:
     """A run of a model on fixed memory. One thread runs it at a time, others wait their turn.
 
-    Bindings to different memory may run side by side.
+    Bindings to different memory may run side by side, unless they were given one lock.
     """
 
     __slots__ = ("_label", "_lock", "_run", "_uses")
 
-    def __init__(self, run: Callable[[], object], uses: Uses, label: str) -> None:
+    def __init__(
+        self, run: Callable[[], Sequence[Array]], uses: Uses, label: str, lock: threading.Lock | None = None
+    ) -> None:
         self._run, self._uses, self._label = run, uses, label
-        self._lock = threading.Lock()
+        self._lock = lock or threading.Lock()
 
-    def __call__(self) -> None:
-        """Run the model.
+    def __call__(self) -> Sequence[Array]:
+        """Run the model, and return the outputs that the engine made.
 
         Raises:
             ModelRunError: it failed.
@@ -51,8 +56,9 @@ class Binding:
                 uses.running.add(self)  # first: a closing sets `dropped`, then looks who runs
                 if uses.dropped:
                     raise Aborted(f"a run of {self._label} was dropped by the end of its block before it started")
-                self._run()
+                made = self._run()
                 uses.runs.step()
+                return made
             except ModelRunError as error:
                 uses.errors.step()
                 raise ModelRunError(f"{self._label}: {error}") from error.__cause__
@@ -63,33 +69,62 @@ class Binding:
 
 
 class Bindings:
-    """The bindings of one model by the addresses of its tensors, those not used for longest let go first."""
+    """The bindings of one model by the addresses of its tensors, those not used for longest let go first.
 
-    __slots__ = ("_engine", "_kept", "_label", "_lock", "_uses")
+    Attributes:
+        memory: of the device that the model is on.
+    """
 
-    def __init__(self, engine: ModelEngine, uses: Uses, label: str) -> None:
-        self._engine, self._uses, self._label = engine, uses, label
-        self._kept: OrderedDict[tuple[int, ...], Binding] = OrderedDict()
+    __slots__ = ("_engine", "_kept", "_label", "_lock", "_turns", "_uses", "memory")
+
+    def __init__(
+        self, engine: ModelEngine, uses: Uses, label: str, memory: DeviceMemory, overlaps: bool = True
+    ) -> None:
+        self._engine, self._uses, self._label, self.memory = engine, uses, label, memory
+        self._turns = None if overlaps else threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], Binding] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Binding:
-        """Return the binding to these tensors' memory; they fit the model.
+    def beside(self, engine: ModelEngine) -> Bindings:
+        """Return bindings to another engine of the same model, whose runs take turns with these if those do."""
+        other = Bindings(engine, self._uses, self._label, self.memory)
+        other._turns = self._turns
+        return other
+
+    def find(self, variant: Variant, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None]) -> Binding:
+        """Return the binding to these tensors' memory, which holds what the variant takes and gives.
+
+        Args:
+            variant: which shapes.
+            inputs: of exactly these shapes.
+            outputs: None for those that the engine makes.
 
         Raises:
             ClosedResource: the model is closed.
+            Aborted: it is closed in a hurry.
         """
-        key = tuple([tensor.address for tensor in (*inputs, *outputs)])
+        self._check_kept()
+        key = (variant, *[tensor.address for tensor in inputs],
+               *[None if tensor is None else tensor.address for tensor in outputs])  # fmt: skip
         with self._lock:
             binding = self._kept.get(key)
             if binding is not None:
                 self._kept.move_to_end(key)
                 return binding
-        arrays = [tensor._array for tensor in inputs], [tensor._array for tensor in outputs]
-        binding = Binding(self._engine.bind(*arrays), self._uses, self._label)
+        arrays = [_array(tensor, desc) for tensor, desc in zip(inputs, variant.inputs, strict=True)]
+        targets = [
+            None if tensor is None else _array(tensor, desc)
+            for tensor, desc in zip(outputs, variant.outputs, strict=True)
+        ]
+        binding = Binding(self._engine.bind(arrays, targets), self._uses, self._label, self._turns)
         with self._lock:
             if len(self._kept) >= _LIMIT:
                 self._kept.popitem(last=False)
             return self._kept.setdefault(key, binding)
+
+    def _check_kept(self) -> None:
+        if self._uses.dropped:
+            raise Aborted(f"a run of {self._label} was dropped by the end of its block before it started")
 
     def close(self) -> None:
         """Let go of the engine."""
@@ -99,3 +134,11 @@ class Bindings:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def _array(tensor: Tensor, desc: TensorDesc) -> Array:
+    """Return a tensor's memory with the shape that a run was submitted for; another run may have told it another."""
+    array = tensor._array
+    if array.shape == desc.shape:
+        return array
+    return tensor._space.backend.view(tensor.address, desc.shape, desc.dtype.numpy_dtype)

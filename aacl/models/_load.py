@@ -2,57 +2,70 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import stat
+import time
 from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from aacl.errors import ModelDataError, ModelPathError, NotSupported
+from aacl.errors import ModelDataError, ModelPathError
+from aacl.models._shared import FileIdentity, Loan, shares_of
 from aacl.streams import _hosts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from io import RawIOBase
 
     from aacl.abc import DeviceBackend, ModelEngine
+    from aacl.models._shared import Data
     from aacl.models._signature import ModelSignature
 
-__all__ = ("LoadedModel", "load", "load_in_thread")
+__all__ = ("load", "load_in_thread")
+
+_LARGE = 4 << 20
 
 
-class LoadedModel(NamedTuple):
-    """A model on a device."""
-
-    signature: ModelSignature
-    engine: ModelEngine
-    graph_nbytes: int
-
-
-def load(source: Path | bytes, backend: DeviceBackend) -> LoadedModel:
-    """Read, take apart and load a model, here and now.
+def load(source: Path | bytes, backend: DeviceBackend) -> Loan:
+    """Read, take apart and load a model, here and now; one that is loaded already is shared.
 
     Raises:
         ModelPathError: the path names no file with anything in it, or one that cannot be read.
         ModelDataError: the bytes are not a model of ours, or the device cannot run it.
-        NotSupported: the model has free dims.
     """
+    shares, make = shares_of(backend), partial(_made, backend)
+    if isinstance(source, bytes):
+        return shares.of_bytes(source, None, make)
+    found = shares.of_file(_identity(source))
+    return found or shares.of_bytes(*_read(source), make)
+
+
+def _made(backend: DeviceBackend, data: Data) -> tuple[ModelSignature, ModelEngine, int]:
     from aacl.models._package import OperatorPackage, read_package
 
-    package = read_package(source if isinstance(source, bytes) else _read(source))
+    package = read_package(data)
     if isinstance(package, OperatorPackage):
         raise ModelDataError(
             f"this .om file holds the operator {package.operator.op_type} ({package.operator.name}), not a model; "
             "convert a model with atc --model, or run the operator with stream.execute(aacl.ops...)"
         )
-    _check_static(package.signature)
-    graph = package.graph[0]
-    return LoadedModel(package.signature, backend.load_model(graph), len(graph))
+    signature, graph = package.signature, package.graph[0]
+    engine = backend.load_model(graph)
+    if signature.aipp:
+        from aacl.models._aipp_engine import AippEngine
+
+        engine = AippEngine(engine, signature)
+    return signature, engine, len(graph)
 
 
-async def load_in_thread(source: Path | bytes, backend: DeviceBackend) -> LoadedModel:
+async def load_in_thread(source: Path | bytes, backend: DeviceBackend) -> Loan:
     """Do what `load` does, on a thread of its own; a load that nobody waits for any more is undone."""
     from asyncio import wrap_future
 
-    job: Future[LoadedModel] = Future()
+    job: Future[Loan] = Future()
     _hosts.host_pool.submit(partial(_perform, job, partial(load, source, backend)))
     try:
         return await wrap_future(job)
@@ -61,7 +74,7 @@ async def load_in_thread(source: Path | bytes, backend: DeviceBackend) -> Loaded
         raise
 
 
-def _perform(job: Future[LoadedModel], task: Callable[[], LoadedModel]) -> None:
+def _perform(job: Future[Loan], task: Callable[[], Loan]) -> None:
     if not job.set_running_or_notify_cancel():
         return
     try:
@@ -74,31 +87,56 @@ def _perform(job: Future[LoadedModel], task: Callable[[], LoadedModel]) -> None:
         del job, task  # an error's traceback holds this frame
 
 
-def _undo(job: Future[LoadedModel]) -> None:
+def _undo(job: Future[Loan]) -> None:
     if not job.cancelled() and job.exception() is None:
-        job.result().engine.close()
+        job.result().close()
 
 
-def _check_static(signature: ModelSignature) -> None:
-    free = [spec for spec in (*signature.inputs, *signature.outputs) if not spec.is_static]
-    if free:
-        listed = ", ".join(f"{spec.name} {list(spec.shape)}" for spec in free)
-        raise NotSupported(
-            f"model {signature.name!r} has free dims ({listed}), which are not run yet; convert it with fixed dims"
-        )
-
-
-def _read(path: Path) -> bytes:
+def _identity(path: Path) -> FileIdentity:
     if not path.name:
         raise ModelPathError(f"{str(path)!r} names no model; give the path of an .om file made by atc")
+    with _readable(path):
+        status = path.stat()
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # opening a directory says that it is one
+        raise ModelPathError(
+            f"{str(path)!r} is a pipe or a device, which may never end; give the path of an .om file made by atc, or bytes"
+        )
+    return FileIdentity.of(status)
+
+
+def _read(path: Path) -> tuple[Data, FileIdentity | None]:
+    """Return a file's contents, and its identity if the file, being written from now on, would have another one."""
+    with _readable(path), path.open("rb", buffering=0) as file:
+        before, now_ns = FileIdentity.of(os.fstat(file.fileno())), time.time_ns()
+        data = file.readall() if before.nbytes < _LARGE else _read_large(file, before.nbytes)
+        after = FileIdentity.of(os.fstat(file.fileno()))
+    if not data:
+        raise ModelPathError(f"the model file {str(path)!r} is empty; convert or copy it again")
+    return data, before if before == after and before.nbytes == len(data) and before.is_settled(now_ns) else None
+
+
+def _read_large(file: RawIOBase, nbytes: int) -> memoryview:
+    """Read into large pages, where the system has them: with small ones most of the time goes into making pages.
+
+    The file is not mapped itself: who shortens it meanwhile would end this process.
+    """
+    pages = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):  # a kernel without large pages refuses
+        pages.madvise(mmap.MADV_HUGEPAGE)
+    view, end = memoryview(pages), 0
+    while end < nbytes and (count := file.readinto(view[end:])):
+        end += count
+    return view[:end]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say what is wrong with a path."""
     try:
-        data = path.read_bytes()
+        yield
     except FileNotFoundError:
         raise ModelPathError(
             f"there is no model file {str(path)!r}; give the path of an .om file made by atc"
         ) from None
     except (OSError, ValueError) as error:
         raise ModelPathError(f"cannot read the model file {str(path)!r}: {error}") from error
-    if not data:
-        raise ModelPathError(f"the model file {str(path)!r} is empty; convert or copy it again")
-    return data

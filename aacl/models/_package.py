@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 
 from aacl.errors import ModelDataError
+from aacl.models._bundle import is_complete
 from aacl.models._model_def import describe_compiled
 from aacl.models._om import Partition, PartitionType, om_pieces, read_om
 from aacl.models._operator import OperatorModel
@@ -56,12 +57,18 @@ def read_package(data: bytes | memoryview) -> ModelPackage | OperatorPackage:
 
     Raises:
         ModelDataError: the bytes are no ``.om`` file, are damaged, were compiled for a device, or
-            were written by a newer version of this package.
+            were written by a newer version of this package; or there are several models.
     """
     file = read_om(data)
     partition = file.partition(PartitionType.AACL)
     if partition is None:
         raise ModelDataError(describe_compiled(file))
+    count = sum(map(is_complete, file.models))
+    if count > 1:
+        raise ModelDataError(
+            f"the .om file is a bundle of {count} models; take them apart with aacl.models.split_bundle, "
+            "or load them with acl.mdl.bundle_load_from_file"
+        )
     document, graph = _split(partition.data)
     try:
         return _content(document, graph)
@@ -76,7 +83,7 @@ def package_pieces(package: ModelPackage | OperatorPackage) -> list[bytes | memo
     if isinstance(package, ModelPackage):
         signature = package.signature
         content, graph, name = {"kind": "model", "model": signature.to_json()}, package.graph, signature.name
-        is_dynamic = not signature.is_static
+        is_dynamic = not signature.is_static and signature.gears is None
     else:
         operator = package.operator
         content, graph, name = {"kind": "operator", "operator": operator.to_json()}, (), operator.name
@@ -108,7 +115,7 @@ def _split(body: memoryview) -> tuple[Any, memoryview]:
         )
     try:
         return json.loads(bytes(body[_HEAD.size : end])), body[end:]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: what nests deeper than anybody writes
         raise ModelDataError(f"the .om file's description is no JSON ({error}); convert the model again") from error
 
 
@@ -116,7 +123,16 @@ def _content(document: Any, graph: memoryview) -> ModelPackage | OperatorPackage
     options = {str(name): str(value) for name, value in document["options"].items()}
     producer = str(document["producer"])
     if document["kind"] == "model":
-        return ModelPackage(ModelSignature.from_json(document["model"]), (graph,), options, producer)
+        return ModelPackage(_signature(document["model"]), (graph,), options, producer)
     if document["kind"] == "operator":
         return OperatorPackage(OperatorModel.from_json(document["operator"]), options, producer)
     raise ModelDataError(f"the .om file holds a {document['kind']!r}, which this version does not know")
+
+
+def _signature(document: Mapping[str, Any]) -> ModelSignature:
+    signature = ModelSignature.from_json(document)
+    if signature.aipp:
+        from aacl.models._aipp_signature import check_inserted
+
+        check_inserted(signature)
+    return signature

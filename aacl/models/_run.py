@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
-import numpy as np
-
+from aacl.models._late import LateRun, Queued, Target
+from aacl.models._scratch import Drawing
 from aacl.streams._work import Work
+from aacl.tensors._tensor import empty, pending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from aacl.abc import Array
     from aacl.memory._space import DeviceMemory
-    from aacl.models._binding import Binding
     from aacl.models._model import Model
+    from aacl.models._variant import Variant
+    from aacl.streams._allocation import Allocation
     from aacl.streams._completion import Completion
+    from aacl.streams._engine import StreamEngine
+    from aacl.tensors._desc import TensorDesc
     from aacl.tensors._tensor import Tensor
 
-__all__ = ("Inference", "ModelRun")
+    Out = tuple[Tensor | None, ...]
+
+__all__ = ("ModelRun", "one_or_all")
 
 
 @final
@@ -40,34 +44,78 @@ class ModelRun(Work[Any]):
         inputs: tensors, in the model's order.
     """
 
-    __slots__ = ("_out", "inputs", "model")
+    __slots__ = ("_late", "_out", "_variant", "inputs", "model")
 
-    def __init__(self, model: Model, inputs: tuple[Tensor, ...], out: tuple[Tensor, ...] | None) -> None:
-        """Hold tensors that were checked against the model; call the model instead."""
-        self._epoch = None
-        self.model, self.inputs, self._out = model, inputs, out
-        self._cost = model._cost
+    _late: LateRun | None
+
+    def __init__(self, model: Model, inputs: tuple[Tensor, ...], out: Out | None, variant: Variant | None) -> None:
+        """Hold tensors that were checked against the model; call the model instead.
+
+        Args:
+            model: the model.
+            inputs: in its order.
+            out: the tensors to write, None among them for new ones.
+            variant: the model at the inputs' shapes; None while these are not known.
+        """
+        self._epoch, self._late = None, None
+        self.model, self.inputs, self._out, self._variant = model, inputs, out, variant
+        self._cost = model._variants.late_cost if variant is None else variant.cost
 
     def bind(self, memory: DeviceMemory) -> None:
         """Make outputs, unless they were given, and tie the model to the memory of all tensors."""
         epoch = memory.epoch  # read first: what is freed meanwhile makes it stale
-        model, out = self.model, self._out
+        model, out, variant = self.model, self._out, self._variant
         model._check_runs_on(memory)
-        outputs = tuple([make() for make in model._output_makers]) if out is None else out
         for tensor in self.inputs if out is None else (*self.inputs, *out):
-            if tensor._lease is None:
+            if tensor is not None and tensor._lease is None:
                 tensor.lease()
-        self._run = model._bindings.find(self.inputs, outputs)
-        self._result = _one_or_all(outputs)
         # Without `out` it stays unbound: the next execution makes outputs of its own.
-        self._epoch = None if out is None else epoch
+        self._epoch, self._late = None, None
+        if variant is None or not variant.is_exact or not _is_complete(out, variant):
+            self._bind_late(memory)
+            return
+        outputs = tuple([None if make is None else make() for make in variant.output_makers]) if out is None else out
+        self._run = model._bindings.find(variant, self.inputs, outputs)
+        self._result = one_or_all(outputs)
+        if out is not None:
+            self._epoch = epoch
+
+    def _bind_late(self, memory: DeviceMemory) -> None:
+        """Make a run that settles its outputs, because only the run tells, or because they have more room."""
+        model, variant = self.model, self._variant
+        descs = model._variants.late if variant is None else variant.outputs
+        given: Out = self._out or (None,) * len(descs)
+        targets = [
+            Target(
+                _new_output(memory, desc) if tensor is None else tensor,
+                tensor.capacity if tensor is not None else desc.nbytes if desc.is_static else None,
+                f"output {spec.name!r} of {model._label()}",
+            )
+            for tensor, desc, spec in zip(given, descs, model.outputs, strict=True)
+        ]
+        self._late = self._run = LateRun(model._variants, model._bindings, variant, self.inputs, targets)
+        self._result = one_or_all(tuple([target.tensor for target in targets]))
 
     def reads(self) -> Iterable[Tensor]:
         return self.inputs
 
     def submitted(self, command: Completion[Any]) -> None:
         super().submitted(command)
+        stream, allocation = command._stream, command._stream._allocation
+        if allocation is not None and self.model.signature.gears is not None:
+            allocation = None  # their largest gear says what they need
+        if self._late is not None:
+            command._run = Queued(self._late, stream, allocation)
+        elif allocation is not None:
+            self._draw(command, stream, allocation)
         self.model._uses.queue(command)
+
+    def _draw(self, command: Completion[Any], stream: StreamEngine, allocation: Allocation) -> None:
+        """Let a run whose shapes are known, while those of the model are free, draw on the allocator, too."""
+        assert self._variant is not None, "a run that knows no shapes is late"
+        outputs = self.model._variants.early(self._variant)
+        if outputs:
+            command._run = Drawing(command._run, allocation, stream, outputs)
 
     def name(self) -> str:
         return self.model._label()
@@ -79,49 +127,18 @@ class ModelRun(Work[Any]):
         return f"<ModelRun of {self.model._label()} on {list(self.inputs)}>"
 
 
-@final
-class Inference(Work[Any]):
-    """One run from host arrays to new host arrays, with device memory of its own. Used once."""
-
-    __slots__ = ("_arrays", "_model")
-
-    def __init__(self, model: Model, arrays: Sequence[Array]) -> None:
-        """Hold arrays that were checked against the model; they are read when the run begins."""
-        super().__init__()
-        self._model, self._arrays = model, arrays
-        self._cost = model._inference_cost
-
-    def bind(self, memory: DeviceMemory) -> None:
-        """Make the tensors and the resulting arrays."""
-        model = self._model
-        model._check_runs_on(memory)
-        inputs = tuple([make() for make in model._input_makers])
-        outputs = tuple([make() for make in model._output_makers])
-        results = tuple([np.empty(each.shape, each.dtype.numpy_dtype) for each in outputs])
-        binding = model._bindings.find(inputs, outputs)
-        self._run = partial(_infer, binding, self._arrays, inputs, outputs, results)
-        self._result = _one_or_all(results)
-
-    def submitted(self, command: Completion[Any]) -> None:
-        self._model._uses.queue(command)
-
-    def name(self) -> str:
-        return self._model._label()
+def _is_complete(out: Out | None, variant: Variant) -> bool:
+    """Whether a run that knows its shapes may write ``out`` as it is."""
+    return out is None or all(
+        tensor is not None and tensor.desc.shape == desc.shape
+        for tensor, desc in zip(out, variant.outputs, strict=True)
+    )
 
 
-def _infer(
-    binding: Binding,
-    arrays: Sequence[Array],
-    inputs: Sequence[Tensor],
-    outputs: Sequence[Tensor],
-    results: Sequence[Array],
-) -> None:
-    for tensor, array in zip(inputs, arrays, strict=True):
-        np.copyto(tensor._array, array)
-    binding()
-    for array, tensor in zip(results, outputs, strict=True):
-        np.copyto(array, tensor._array)
+def _new_output(memory: DeviceMemory, desc: TensorDesc) -> Tensor:
+    return empty(memory, desc) if desc.is_static else pending(memory, desc)
 
 
-def _one_or_all(things: tuple[Any, ...]) -> Any:
+def one_or_all(things: tuple[Any, ...]) -> Any:
+    """Return the thing itself where it is the only one."""
     return things[0] if len(things) == 1 else things

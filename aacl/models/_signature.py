@@ -5,15 +5,18 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from aacl.dtypes import DataType, Format
+from aacl.models._spec import Range as Range
+from aacl.models._spec import TensorSpec as TensorSpec
+
+if TYPE_CHECKING:
+    from aacl.models._aipp import Aipp
 
 __all__ = ("GearKind", "Gears", "ModelSignature", "TensorSpec")
 
-Range = tuple[int, int]
 Shapes = tuple[tuple[int, ...], ...]
 
 
@@ -23,58 +26,6 @@ class GearKind(enum.Enum):
     BATCH = "dynamic_batch_size"
     SIZE = "dynamic_image_size"
     DIMS = "dynamic_dims"
-
-
-@attrs.frozen
-class TensorSpec:
-    """One input or output of a model.
-
-    Attributes:
-        name: an input's ONNX name; an output's is ``node:index:ONNX name``.
-        dtype: the type of the elements.
-        shape: dims; -1 is a free dim, ``()`` a scalar.
-        format: the layout of the dims.
-        ranges: for each dim its (min, max), max -1 without limit; empty when all dims are fixed.
-    """
-
-    name: str
-    dtype: DataType
-    shape: tuple[int, ...]
-    format: Format = Format.ND
-    ranges: tuple[Range, ...] = ()
-
-    @property
-    def is_static(self) -> bool:
-        """Whether every dim is known."""
-        return all(dim >= 0 for dim in self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the elements, without padding; 0 when a dim is free."""
-        return math.prod(self.shape) * self.dtype.itemsize if self.is_static else 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        document: dict[str, Any] = {
-            "name": self.name,
-            "dtype": self.dtype.name,
-            "shape": list(self.shape),
-            "format": self.format.name,
-        }
-        if self.ranges:
-            document["ranges"] = [list(pair) for pair in self.ranges]
-        return document
-
-    @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> TensorSpec:
-        """Return the value of a JSON form; KeyError, TypeError or ValueError when it is not one."""
-        return cls(
-            name=str(document["name"]),
-            dtype=DataType[document["dtype"]],
-            shape=tuple(int(dim) for dim in document["shape"]),
-            format=Format[document["format"]],
-            ranges=tuple((int(low), int(high)) for low, high in document.get("ranges", ())),
-        )
 
 
 @attrs.frozen
@@ -127,6 +78,7 @@ class ModelSignature:
         weight_nbytes: bytes of its constants.
         gears: the sizes that it was converted for, where it was for several; its inputs' free dims are -1 then,
             and its outputs' dims are those of the largest gear.
+        aipp: what is done to pictures in front of inputs; `inputs` has the pictures then, not what the graph takes.
     """
 
     name: str
@@ -135,6 +87,7 @@ class ModelSignature:
     soc_version: str = ""
     weight_nbytes: int = 0
     gears: Gears | None = None
+    aipp: tuple[Aipp, ...] = ()
 
     @property
     def is_static(self) -> bool:
@@ -152,6 +105,8 @@ class ModelSignature:
         }
         if self.gears is not None:
             document["gears"] = self.gears.to_json()
+        if self.aipp:
+            document["aipp"] = [aipp.to_json() for aipp in self.aipp]
         return document
 
     @classmethod
@@ -164,4 +119,11 @@ class ModelSignature:
             soc_version=str(document["soc_version"]),
             weight_nbytes=int(document["weight_nbytes"]),
             gears=Gears.from_json(document["gears"]) if "gears" in document else None,
+            aipp=_aipp(document["aipp"]) if "aipp" in document else (),
         )
+
+
+def _aipp(documents: list[Any]) -> tuple[Aipp, ...]:
+    from aacl.models._aipp import Aipp
+
+    return tuple(map(Aipp.from_json, documents))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from concurrent import futures
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aacl.streams._waiting import DoneCallback
 
@@ -20,7 +20,22 @@ if TYPE_CHECKING:
 
     from aacl.streams._completion import Completion
 
-__all__ = ("Ending", "Tally", "Uses")
+__all__ = ("Ending", "ModelStatistics", "Tally", "Uses")
+
+
+class ModelStatistics(NamedTuple):
+    """A model at one moment."""
+
+    runs: int
+    """Runs that ended well."""
+    errors: int
+    """Runs that failed."""
+    cancelled: int
+    """Waits for `Model.infer` that were cancelled; the runs themselves go on, and are counted as runs."""
+    queued: int
+    """Runs that streams hold: those that have not started, and those that workers run now."""
+    graph_nbytes: int
+    """Bytes of the graph, weights included."""
 
 
 class Uses:
@@ -50,6 +65,11 @@ class Uses:
         self.pending.add(command)
         # A callback, not a waiter: it does not count as somebody who receives the command's error.
         command._add_callback(DoneCallback(self._leave_queue))
+
+    def statistics(self, graph_nbytes: int) -> ModelStatistics:
+        """Return the numbers now, for a graph of that size."""
+        numbers = self.runs.value, self.errors.value, self.cancelled.value
+        return ModelStatistics(*numbers, len(self.pending), graph_nbytes)
 
     def settle(self, drop: bool) -> Ending:
         """Return what is reached once nobody uses the model; with ``drop``, once nothing runs."""

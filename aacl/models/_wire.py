@@ -1,4 +1,4 @@
-"""Reading protobuf's wire format without generated classes. Pure.
+"""Protobuf's wire format without generated classes. Pure.
 
 Source: the public protobuf encoding guide. Only what files of unknown origin
 need: fields of a message one after another, each length checked.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ("WireError", "fields")
+__all__ = ("WireError", "coded", "fields", "varints")
 
 Value = int | memoryview
 
@@ -38,6 +38,28 @@ def fields(message: memoryview) -> Iterator[tuple[int, Value]]:
             raise WireError(f"field {number} states {size} bytes at {position}, and the message has {end}")
         yield number, message[position : position + size]
         position += size
+
+
+def coded(value: int) -> bytes:
+    """Return a number as a message writes it."""
+    digits = bytearray()
+    while value > 0x7F:
+        digits.append(value & 0x7F | 0x80)
+        value >>= 7
+    digits.append(value)
+    return bytes(digits)
+
+
+def varints(packed: memoryview) -> Iterator[int]:
+    """Yield the numbers of a packed repeated field.
+
+    Raises:
+        WireError: the last one does not end.
+    """
+    position = 0
+    while position < len(packed):
+        value, position = _varint(packed, position)
+        yield value
 
 
 def _length(message: memoryview, position: int, wire: int) -> tuple[int, int]:

@@ -140,7 +140,9 @@ _SCALARS: dict[str, Callable[[object], Any]] = {
 
 
 def attribute_key(value: object) -> Hashable:
-    """Return what plans are looked up by: equal for attributes that mean the same, and for them alone.
+    """Return what plans are looked up by: equal for the same values in the same order, and for them alone.
+
+    The same attributes in another order make another plan, which costs less than sorting them for every operation.
 
     Raises:
         InvalidArgument: a value is nothing that an attribute can be.

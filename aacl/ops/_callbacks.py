@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from aacl._note import add_note
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 __all__ = ("discarded", "function_of", "name_of", "noted", "words")
 
 
-@contextmanager
-def noted(note: str) -> Iterator[None]:
+class noted:  # noqa: N801 - used as a verb. No generator: contextlib changes the exception, which may refuse
     """Say on an exception of the program's own code where it comes from."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(note)
-        raise
+
+    def __init__(self, note: str) -> None:
+        self._note = note
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception):
+            add_note(error, self._note)
 
 
 def words(inputs: Sequence[TensorDesc | None]) -> str:

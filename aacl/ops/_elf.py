@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aacl.errors import KernelLoadError
+from aacl.ops._elf_tables import Segment, Tables
 
 __all__ = ("ElfHeader", "check_shared_object", "exported_names", "read_header")
 
@@ -42,6 +43,9 @@ _TYPES = {0: "nothing", 1: "a relocatable object", 2: "a program", 4: "a core du
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 21: "PowerPC64", 22: "s390", 40: "ARM", 62: "x86-64", 183: "AArch64",
              190: "CUDA", 224: "AMD GPU", 243: "RISC-V", 247: "BPF", 258: "LoongArch"}  # fmt: skip
 _LOAD, _DYNAMIC = 1, 2
+_NOTE, _THREAD_LOCAL, _READ_ONLY_LATER, _PROPERTY = 4, 7, 0x6474E552, 0x6474E553
+_READ = (_LOAD, _DYNAMIC, _NOTE, _THREAD_LOCAL, _READ_ONLY_LATER, _PROPERTY)
+_PAGE_MOST = 1 << 16
 _SPAN_MOST = 1 << 40
 _DYNSYM = 11
 _SYMBOL_BYTES = 24
@@ -85,7 +89,7 @@ def check_shared_object(image: bytes, host: ElfHeader, what: str) -> ElfHeader:
     if header.type != _SHARED:
         kind = _TYPES.get(header.type, f"of type {header.type}")
         raise KernelLoadError(f"{what} is an ELF file, but {kind}, not a shared object; link it with -shared")
-    _check_loads(image, header, what)
+    _check_programs(image, header, what)
     _table(image, header, header.sections, 64, f"the section headers of {what}")
     return header
 
@@ -105,27 +109,44 @@ def _table(
     return (layout.unpack_from(image, offset + each * index) for index in range(count))
 
 
-def _check_loads(image: bytes, header: ElfHeader, what: str) -> None:
-    """Check the segments that a loader maps."""
+def _check_programs(image: bytes, header: ElfHeader, what: str) -> None:
+    """Check the segments that a loader maps or reads, and the tables in them."""
     programs = list(_table(image, header, header.programs, 56, f"the program headers of {what}"))
-    end = -1
     loads = [program for program in programs if program[0] == _LOAD]
-    for kind, _, offset, address, _, in_file, in_memory, alignment in programs:
-        if kind not in (_LOAD, _DYNAMIC):
-            continue
-        is_odd: object = in_file > in_memory or offset + in_file > len(image) or address + in_memory > _SPAN_MOST
+    dynamic = [program for program in programs if program[0] == _DYNAMIC]
+    end = -1
+    for program in programs:
+        kind, _, offset, address, _, in_file, in_memory, _ = program
         if kind == _LOAD:
-            is_odd = is_odd or address < end or alignment & (alignment - 1) or (address - offset) % max(alignment, 1)
-            end = address + in_memory
-        elif not any(load[3] <= address and address + in_file <= load[3] + load[5] for load in loads):
-            is_odd = True
-        if is_odd:
+            is_odd, end = _is_unmappable(program, end), address + in_memory
+        else:
+            is_odd = kind in _READ and not any(_holds(load, program) for load in loads)
+        if is_odd or (kind in _READ and (in_file > in_memory or offset + in_file > len(image))):
             raise KernelLoadError(
                 f"{what} is an ELF file that is cut short or damaged: a segment of {in_file} bytes at {offset} of "
                 f"{len(image)}, for {in_memory} bytes at address {address:#x}, cannot be loaded"
             )
-    if not loads or all(program[0] != _DYNAMIC for program in programs):
+    if not loads or not dynamic:
         raise KernelLoadError(f"{what} is an ELF file with nothing to load; link it with -shared")
+    try:
+        Tables(image, "<" if header.is_little else ">", header.machine, loads, dynamic[-1]).check()
+    except ValueError as error:
+        raise KernelLoadError(f"{what} is an ELF file that cannot be loaded: {error}") from None
+
+
+def _is_unmappable(load: Segment, end: int) -> bool:
+    _, _, offset, address, _, _, in_memory, alignment = load
+    is_odd = alignment & (alignment - 1) or (address - offset) % max(alignment, 1)
+    return bool(is_odd) or address < end or address + in_memory > _SPAN_MOST
+
+
+def _holds(load: Segment, other: Segment) -> bool:
+    """Return whether a mapped segment has another one in it."""
+    kind, _, _, address, _, in_file, in_memory, _ = other
+    start = load[3]
+    if kind == _READ_ONLY_LATER:  # whose end some linkers round up to a page
+        return start <= address and address + in_memory <= start + load[6] + _PAGE_MOST
+    return not in_file or (start <= address and address + in_file <= start + load[5])
 
 
 def exported_names(image: bytes, header: ElfHeader) -> tuple[str, ...]:

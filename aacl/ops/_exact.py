@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from aacl.errors import InvalidArgument
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -31,6 +33,10 @@ def run_late(
         if each is not None:
             each.check_settled()
     plan = plan_of(tuple([None if each is None else each.desc for each in inputs]))
+    if plan.updates:  # nobody was told that their contents change
+        raise InvalidArgument(
+            "an operator that updates inputs takes inputs of exact shapes; await the commands that make them first"
+        )
     arrays = [None if each is None else each._array for each in inputs]
     targets = [
         tensor._space.backend.view(tensor.address, desc.shape, desc.dtype.numpy_dtype)

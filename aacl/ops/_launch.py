@@ -38,8 +38,11 @@ def _name(kernel: Any) -> str:
 
 def _bytes(tiling: Any) -> bytes:
     try:
-        return bytes(memoryview(tiling))
-    except TypeError:
+        view = memoryview(tiling)
+        if "O" in view.format:
+            raise TypeError(view.format)
+        return bytes(view)
+    except (TypeError, ValueError, BufferError):
         raise InvalidArgument(f"a launch's tiling is bytes, such as struct.pack gives; {tiling!r} was given") from None
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from aacl._note import add_note
 from aacl.errors import KernelError, KernelOverflow
 from aacl.memory._rules import AllocationRule
 from aacl.ops._guard import Fenced
 from aacl.ops._launch import Block
 from aacl.ops._shared_object import SharedKernel
 from aacl.streams._budget import UNKNOWN, Cost
+from aacl.streams._waiting import here
 from aacl.streams._work import OwnError
 
 if TYPE_CHECKING:
@@ -115,8 +117,12 @@ class Launcher:
         times = [0] * count
 
         def run_timed(group: int) -> None:
-            began = perf_counter_ns()
-            run(self._count * group // count, self._count * (group + 1) // count)
+            began, was_kernel = perf_counter_ns(), here.is_kernel
+            here.is_kernel = True  # a kernel that waits for a stream's work might wait for itself
+            try:
+                run(self._count * group // count, self._count * (group + 1) // count)
+            finally:
+                here.is_kernel = was_kernel
             times[group] = perf_counter_ns() - began
 
         if count == 1:
@@ -151,7 +157,7 @@ class Launcher:
                 try:
                     kernel(Block(index, count), reads, writes, workspaces, tiling)
                 except BaseException as error:
-                    error.add_note(f"in {self._where(index)}")
+                    add_note(error, f"in {self._where(index)}")
                     if isinstance(error, Exception):
                         raise OwnError(error) from None
                     raise

@@ -84,7 +84,7 @@ def constants(schema: OperatorSchema, flat: Sequence[object]) -> list[Operand]:
     """
     places = schema.assign(len(flat))
     tensors = [given for given in flat if isinstance(given, Tensor)]
-    usual = tensors[0].dtype if tensors else None
+    usual = tensors[0].dtype if tensors else DataType.FLOAT if any(map(_is_fractional, flat)) else None
     return [
         given
         if given is None or isinstance(given, (Tensor, Constant))
@@ -112,6 +112,11 @@ def own_constants(op_type: str, flat: Sequence[object]) -> list[Operand]:
                 f"operator {op_type}: input {place} is {given!r}; pass a tensor, an array or numbers ({error})"
             ) from None
     return found
+
+
+def _is_fractional(given: object) -> bool:
+    """Whether plain numbers are among the operands that no whole type holds; they decide for the others."""
+    return isinstance(given, float) or (isinstance(given, list | tuple) and any(map(_is_fractional, given)))
 
 
 def constant(op_type: str, place: Parameter, value: Any, usual: DataType | None) -> Constant:

@@ -13,6 +13,7 @@ from aacl.ops._attribute import attribute_key
 from aacl.ops._catalogue import schema_of
 from aacl.ops._exact import run_exactly, run_late
 from aacl.ops._operand import Operand, check_place, constants, own_constants, spread
+from aacl.ops._overlap import updated, updating
 from aacl.ops._plan import infer, prepare
 from aacl.ops._registry import registered
 from aacl.ops._targets import Targets
@@ -21,6 +22,7 @@ from aacl.streams._work import Work
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
+    from aacl.devices._device import Device
     from aacl.memory._space import DeviceMemory
     from aacl.ops._plan import Plan
     from aacl.tensors._desc import TensorDesc
@@ -49,9 +51,10 @@ class Operation(Work[Any]):
         attributes: as they were given.
     """
 
-    __slots__ = ("_key", "_out", "attributes", "inputs", "op_type")
+    __slots__ = ("_key", "_out", "_updates", "attributes", "inputs", "op_type")
 
     inputs: tuple[Operand, ...]
+    _updates: tuple[Tensor, ...]
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Operation(Work[Any]):
             OperatorNotFound: the catalogue has no such operator, and a host value is among the inputs.
             InvalidArgument: an input, an attribute or ``out`` is nothing of the above.
         """
-        self._epoch = None
+        self._epoch, self._updates = None, ()
         self.op_type = op_type
         self.attributes = _NO_ATTRIBUTES if not attributes else _owned(op_type, attributes)
         self.inputs = _operands(op_type, inputs)
@@ -127,10 +130,14 @@ class Operation(Work[Any]):
                 tensor.bounded(bounds)
         if plan.is_late:
             return partial(run_late, partial(self._plan, memory), self.inputs, results)
+        body = plan.body
+        if plan.updates:
+            body = updating(self.op_type, plan, self.inputs)
+            self._updates = updated(self.op_type, self.inputs, plan.updates)
         targets = [tensor._array for tensor in results]
         if plan.bounds is None:
-            return partial(plan.body, *arrays, *targets)
-        return partial(run_exactly, plan.body, results, *arrays, *targets)
+            return partial(body, *arrays, *targets)
+        return partial(run_exactly, body, results, *arrays, *targets)
 
     def _bind_out(
         self, out: Targets, descs: tuple[TensorDesc | None, ...], arrays: list[Any], memory: DeviceMemory
@@ -139,6 +146,8 @@ class Operation(Work[Any]):
         for each in self.reads():
             each.check_settled()
         plan = self._plan(memory, descs, out.descs)
+        if plan.updates:
+            self._updates = updated(self.op_type, self.inputs, plan.updates)
         self._run = out.run(plan, self.inputs, arrays, memory)
         self._result = out.tensors[0] if len(out.tensors) == 1 else out.tensors
         self._cost, self._epoch = plan.cost, epoch
@@ -151,8 +160,23 @@ class Operation(Work[Any]):
         """
         return infer(self.op_type, [None if each is None else each.desc for each in self.inputs], self.attributes)
 
+    def updates(self, device: Device) -> tuple[int, ...]:
+        """Return the positions of the inputs that it also writes on a device, such as an optimizer's slots.
+
+        Raises:
+            AclError: the operation cannot run there.
+        """
+        device._check_open("prepare work for")
+        descs = tuple([None if each is None else each.desc for each in self.inputs])
+        return self._plan(device._shared.memory, descs, None if self._out is None else self._out.descs).updates
+
     def reads(self) -> Iterable[Tensor]:
         return [each for each in self.inputs if isinstance(each, Tensor)]
+
+    def submitted(self, command: Completion[Any]) -> None:
+        super().submitted(command)
+        if self._out is not None:
+            self._out.expect()
 
     def name(self) -> str:
         return self.op_type

@@ -36,11 +36,13 @@ class Plan:
         outputs: descriptions of the outputs, all dims known; the largest ones where values decide.
         bounds: what is known of the outputs before a run, where that is not all; else None.
         makers: make new output tensors.
-        only_maker: of the one output, where there is only one and all of it is known.
+        only_maker: of the one output, where there is nothing else to write and all of it is known.
+        updates: positions of the inputs that it writes.
         cost: what a run costs, learnt from the runs.
     """
 
-    __slots__ = ("body", "bounds", "cost", "in_place", "is_late", "makers", "only_maker", "outputs")
+    __slots__ = ("body", "bounds", "cost", "in_place", "is_late", "makers", "only_maker", "outputs",
+                 "updates")  # fmt: skip
 
     def __init__(
         self, memory: DeviceMemory, kernel: Kernel | None, outputs: Descs, bounds: Descs | None = None
@@ -51,7 +53,9 @@ class Plan:
         self.outputs, self.bounds = outputs, bounds
         self.cost = Cost(UNKNOWN) if kernel is None else Cost.of(kernel.nbytes, kernel.operations)
         self.makers = tuple([Maker(memory, desc) for desc in outputs])
-        self.only_maker = self.makers[0] if len(outputs) == 1 and bounds is None else None
+        self.updates = () if kernel is None else kernel.updates
+        is_plain = len(outputs) == 1 and bounds is None and not self.updates
+        self.only_maker = self.makers[0] if is_plain else None
 
 
 def _chosen_late(*_: object) -> None:
@@ -92,7 +96,19 @@ def prepare(
     inferred = infer_outputs(schema, inputs, attributes)
     if not all(desc is None or desc.is_static for desc in inputs):
         return Plan(memory, None, _largest(schema, inferred), inferred)
-    choose = partial(_choose, memory, op_type, inputs, attributes)
+    return _chosen(memory, schema, inputs, attributes, inferred, out)
+
+
+def _chosen(
+    memory: DeviceMemory,
+    schema: OperatorSchema,
+    inputs: tuple[TensorDesc | None, ...],
+    attributes: Mapping[str, Any],
+    inferred: Descs,
+    out: Descs | None,
+) -> Plan:
+    """Return the plan with the kernel for known inputs, whose outputs may be bounded only."""
+    choose = partial(_choose, memory, schema.op_type, inputs, attributes)
     if _are_static(inferred):
         return Plan(memory, choose(inferred), inferred)
     if all(map(_is_bounded, inferred)):

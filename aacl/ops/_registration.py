@@ -40,7 +40,7 @@ class Registration:
         op_type: the operator's name.
     """
 
-    __slots__ = ("_infer", "_kernels", "_launches", "_lock", "_selector", "op_type")
+    __slots__ = ("_infer", "_kernels", "_launches", "_lock", "_selector", "_turns", "op_type")
 
     def __init__(
         self, op_type: str, selector: Selector, kernels: Mapping[str, OwnKernel], infer: Infer | None = None
@@ -54,7 +54,8 @@ class Registration:
             raise InvalidArgument(f"operator {op_type}: kernels are a dict by name, not {kernels!r}")
         self._kernels = {name_of("a kernel", name): self._checked(name, each) for name, each in kernels.items()}
         self._launches: dict[Hashable, Launch] = {}
-        self._lock = threading.RLock()
+        self._turns: dict[Hashable, threading.RLock] = {}
+        self._lock = threading.Lock()
 
     @property
     def closed(self) -> bool:
@@ -111,14 +112,18 @@ class Registration:
             Exception: whatever the selector raised, with a note.
         """
         key = (inputs, outputs, attribute_key(attributes))
-        with self._lock:  # a signature that two threads ask for is chosen for once
-            launch = self._launches.get(key)
-            if launch is None:
-                launch = self._select(inputs, outputs, attributes)
-                if len(self._launches) >= PLANS_KEPT:
-                    self._launches.clear()
-                self._launches[key] = launch
+        launch = self._launches.get(key)
+        if launch is not None:
             return launch
+        # A signature that two threads ask for is chosen for once. Others do not wait: a selector may execute
+        # operators, whose selectors may execute this one.
+        turn = self._turns.setdefault(key, threading.RLock())
+        try:
+            with turn:
+                launch = self._launches.get(key)
+                return launch or self._keep(key, self._select(inputs, outputs, attributes))
+        finally:
+            self._turns.pop(key, None)
 
     def infer(self, inputs: Sequence[TensorDesc | None], attributes: Mapping[str, Any]) -> Descs | None:
         """Return what the program's rule says of the outputs; None if there is no rule.
@@ -177,6 +182,13 @@ class Registration:
         kernel = self._kernels[launch.kernel]
         return Launcher(self.op_type, launch, kernel, memory, len(inputs), checks_kernels())
 
+    def _keep(self, key: Hashable, launch: Launch) -> Launch:
+        with self._lock:
+            if len(self._launches) >= PLANS_KEPT:
+                self._launches.clear()
+            self._launches[key] = launch
+        return launch
+
     def _select(self, inputs: Slots, outputs: Descs, attributes: Mapping[str, Any]) -> Launch:
         with noted(f"raised by the selector of operator {self.op_type} for inputs {words(inputs)}"):
             launch: object = self._selector(inputs, outputs, MappingProxyType(dict(attributes)))
@@ -230,7 +242,7 @@ def register_operator(
         kernels: by name: a `SharedKernel`, or a function ``kernel(block, inputs, outputs, workspaces, tiling)`` that is
             called once a block, on the device's threads, with a `Block`, tuples of NumPy arrays on the device's memory
             (inputs read-only, None where absent; workspaces as bytes), and the launch's tiling bytes. Blocks may wait for
-            each other only where there are no more of them than the device has cores.
+            each other only where there are no more of them than the device has cores, and never for a stream's work.
         infer: ``infer(inputs, attributes)`` returns a list with the description of each output. Without it
             operations need ``out=``.
 
@@ -265,7 +277,8 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.RLock()
     for registration in in_force.values():
-        registration._lock = threading.RLock()
+        registration._lock = threading.Lock()
+        registration._turns.clear()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,7 +1,8 @@
 """Kernels in host shared objects, made with ``aacl_kernel.h``.
 
 A shared object is checked, tried in a process of its own, and then loaded from a private copy: what
-becomes of the file meanwhile matters to nobody, and a damaged one ends that other process at worst.
+becomes of the file meanwhile matters to nobody, and where its tables are damaged it is refused, or ends
+that other process at worst. What its code does is beyond any check.
 """
 
 from __future__ import annotations

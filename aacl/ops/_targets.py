@@ -7,8 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from aacl.errors import InvalidArgument
+from aacl.memory._space import Epoch
 from aacl.ops._exact import run_exactly
 from aacl.ops._operand import HOST, check_place
+from aacl.ops._overlap import run_apart, updating
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -21,13 +23,17 @@ __all__ = ("Targets",)
 
 
 class Targets:
-    """What ``out`` is: tensors, as they were described when they were brought.
+    """What ``out`` is: tensors that a program brought.
 
-    Where values decide a shape, a tensor needs the bytes of the largest one, and has the exact
-    shape after each run. Its memory stays what it was.
+    Where values decide a shape, a tensor needs the bytes of the largest one. While such a run is queued only the
+    bounds of the shape are known, and after it the exact one. The memory stays what it was.
+
+    Attributes:
+        tensors: what was brought.
+        descs: as they were described when they were brought.
     """
 
-    __slots__ = ("_op_type", "descs", "tensors")
+    __slots__ = ("_bounds", "_op_type", "descs", "tensors")
 
     def __init__(self, op_type: str, out: Tensor | Sequence[Tensor]) -> None:
         """Take over what was given as ``out``.
@@ -36,13 +42,13 @@ class Targets:
             InvalidArgument: something that is no tensor is among it.
         """
         self._op_type = op_type
+        self._bounds: tuple[TensorDesc, ...] | None = None
         self.tensors = (out,) if isinstance(out, Tensor) or not isinstance(out, Sequence) else tuple(out)
         for each in self.tensors:
             if not isinstance(each, Tensor):
                 raise InvalidArgument(
                     f"operator {op_type}: out takes tensors to write, such as aacl.empty(...), not {each!r}"
                 )
-            each.check_settled()
         self.descs = tuple([each.desc for each in self.tensors])
 
     def run(
@@ -55,8 +61,9 @@ class Targets:
             InvalidArgument: their number, shapes, dtypes or places do not fit.
         """
         self._check(plan, memory)
+        self._bounds = plan.bounds
         shared = tuple([place for place, read in enumerate(inputs) if self._covers(read)])
-        body = plan.body if plan.in_place or not shared else partial(_apart, plan.body, shared)
+        body = updating(self._op_type, plan, inputs, shared) if plan.updates else run_apart(plan, shared)
         if plan.bounds is None:
             return partial(body, *arrays, *[tensor._array for tensor in self.tensors])
         largest = [
@@ -65,25 +72,34 @@ class Targets:
         ]
         return partial(run_exactly, body, self.tensors, *arrays, *largest)
 
+    def expect(self) -> None:
+        """Take notice of a run that was queued: until it is over its shapes are open, where values decide them."""
+        for tensor, bounds in zip(self.tensors, self._bounds or (), strict=self._bounds is not None):
+            if not bounds.is_static:
+                tensor.bounded(bounds)
+                tensor._space.epoch = Epoch()  # what is tied to the tensor's shape looks at it again
+
     def _check(self, plan: Plan, memory: DeviceMemory) -> None:
         if len(self.tensors) != len(plan.outputs):
             raise InvalidArgument(
                 f"operator {self._op_type} has {len(plan.outputs)} outputs; {len(self.tensors)} were given to write"
             )
-        for index, (tensor, desc) in enumerate(zip(self.tensors, self.descs, strict=True)):
+        for index, tensor in enumerate(self.tensors):
             check_place(self._op_type, tensor, memory)
-            self._check_one(plan, index, desc)
+            self._check_one(plan, index, tensor)
             if tensor.device_index == HOST:
-                tensor.buffer.check_writable(tensor._offset, desc.nbytes)
+                tensor.buffer.check_writable(tensor._offset, tensor.capacity)
         self._check_apart()
 
-    def _check_one(self, plan: Plan, index: int, brought: TensorDesc) -> None:
+    def _check_one(self, plan: Plan, index: int, brought: Tensor) -> None:
         wanted, is_bounded = plan.outputs[index], plan.bounds is not None and not plan.bounds[index].is_static
-        if is_bounded and brought.nbytes < wanted.nbytes:
+        if is_bounded and brought.capacity < wanted.nbytes:
             raise InvalidArgument(
                 f"operator {self._op_type}: output {index} takes up to {wanted.nbytes} bytes ({wanted.dtype.name} of "
-                f"shape {wanted.shape}); out has {brought.nbytes}, of shape {brought.shape}"
+                f"shape {wanted.shape}); out has {brought.capacity}, of shape {brought.shape}"
             )
+        if not is_bounded:
+            brought.check_settled()
         if brought.dtype is not wanted.dtype or (not is_bounded and brought.shape != wanted.shape):
             raise InvalidArgument(
                 f"operator {self._op_type} gives {wanted.dtype.name} of shape {wanted.shape}; "
@@ -100,7 +116,7 @@ class Targets:
             ends = address + nbytes
 
     def _spans(self) -> list[tuple[int, int]]:
-        return [(tensor.address, desc.nbytes) for tensor, desc in zip(self.tensors, self.descs, strict=True)]
+        return [(tensor.address, tensor.capacity) for tensor in self.tensors]
 
     def _covers(self, read: Operand) -> bool:
         """Whether an input is the memory of an output; it may not be a part of one."""
@@ -109,18 +125,10 @@ class Targets:
         for written, (address, nbytes) in zip(self.tensors, self._spans(), strict=True):
             if read.address + read.nbytes <= address or address + nbytes <= read.address:
                 continue
-            if read.address != address or read.nbytes != nbytes:
+            if read is not written and (read.address != address or read.nbytes != nbytes):
                 raise InvalidArgument(
                     f"operator {self._op_type} would write {written!r} over a part of its input {read!r}; "
                     "use memory that is apart, or the same"
                 )
             return True
         return False
-
-
-def _apart(body: Callable[..., object], shared: tuple[int, ...], *arrays: Any) -> object:
-    """Run a kernel with copies of the inputs that lie where it writes: it may write before it has read."""
-    apart = list(arrays)
-    for place in shared:
-        apart[place] = arrays[place].copy()
-    return body(*apart)

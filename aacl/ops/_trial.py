@@ -24,9 +24,13 @@ for name in sys.argv[2:]:
     if name == sys.argv[2]:
         ctypes.CFUNCTYPE(ctypes.c_int)(address)()
 _ctypes.dlclose(handle)
+sys.exit(77)
 """
 """All that loading does, for a process that nobody misses: the library's path, the function that tells its version,
 and the kernel are its arguments. What is not there is told by the loading itself."""
+
+_LOADED = 77
+"""The trial's status when it came to its end: a library may end a process with any other."""
 
 
 def try_library(path: str, descriptor: int, names: tuple[str, str], what: str) -> None:
@@ -42,24 +46,28 @@ def try_library(path: str, descriptor: int, names: tuple[str, str], what: str) -
         KernelLoadError: that failed, or ended the process.
     """
     import subprocess
+    import tempfile
 
     command = [sys.executable, "-I", "-S", "-c", _TRIAL, path, *names]
     try:
-        tried = subprocess.run(
-            command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE,
-            check=False,
-        )  # fmt: skip
+        # To a file: the end of a pipe would be waited for as long as a process that the library started has it.
+        with tempfile.TemporaryFile() as output:
+            status = subprocess.run(
+                command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output,
+                timeout=_PATIENCE, check=False,
+            ).returncode  # fmt: skip
+            output.seek(0)
+            text = output.read().decode(errors="replace").strip().rpartition("\n")[2]
     except (OSError, ValueError):
         return  # where no process can be started there is no trial
     except subprocess.TimeoutExpired:
         raise KernelLoadError(f"the ELF file {what} was not loaded within {_PATIENCE:.0f} seconds") from None
-    if tried.returncode < 0:
-        raise KernelLoadError(
-            f"the ELF file {what} is damaged: loading it ended a process with signal {-tried.returncode}"
-        )
-    if tried.returncode:
-        text = tried.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    if status < 0:
+        raise KernelLoadError(f"the ELF file {what} is damaged: loading it ended a process with signal {-status}")
+    if status == 1 and text:
         raise KernelLoadError(f"the ELF file {what} cannot be loaded: {text.removeprefix('OSError: ')}")
+    if status != _LOADED:
+        raise KernelLoadError(f"the ELF file {what} cannot be loaded: that ended a process with status {status}")
 
 
 def load_library(path: str) -> int:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
+from aacl._note import add_note
 from aacl.errors import InvalidArgument, WouldBlock
 from aacl.streams import _site
 from aacl.streams._budget import running_loop
@@ -160,7 +161,7 @@ class Completion(Generic[T]):
 
         Raises:
             WouldBlock: an event loop runs on this thread, or this thread runs a host call of the
-                same stream, which the command waits for.
+                same stream, which the command waits for, or a kernel of the program's own.
         """
         if self._state < DONE:
             if running_loop() is not None and not block_loop:
@@ -245,6 +246,10 @@ class Completion(Generic[T]):
         """Raise if waiting here would be for ever; see that somebody is at work on the stream."""
         if here.stream is not None and here.stream is self._stream:
             raise WouldBlock(f"{self!r} comes after the host call that waits for it; it would never be done")
+        if here.is_kernel:
+            raise WouldBlock(
+                f"a kernel waits for {self!r}, which may wait for the kernel's thread; what a kernel needs is an input"
+            )
         self._stream._queue.kick()  # an interrupt may have kept its submitter from it
 
     def _add_waiter(self, waiter: Callable[[Completion[T]], None]) -> None:
@@ -290,9 +295,9 @@ class Completion(Generic[T]):
             self._deliver(self._callbacks)
 
     def _fail(self, error: BaseException) -> None:
-        """End the command badly, its outputs having no contents; `_wake` is to follow."""
+        """End the command badly, what it writes having no contents; `_wake` is to follow."""
         self._error = error
-        for tensor in tensors_in(self._value):
+        for tensor in (*tensors_in(self._value), *(() if self._work is None else self._work._updates)):
             tensor.fail(error)
             if tensor._producer is self:
                 tensor._producer = None
@@ -317,7 +322,7 @@ class Completion(Generic[T]):
         """Write on an error which command of which stream failed, and where it was submitted."""
         if self._code is not None:
             site = _site.describe(self._code, self._instruction)
-            error.add_note(f"submitted to {self._stream._describe()} at {site}")
+            add_note(error, f"submitted to {self._stream._describe()} at {site}")
 
     def __repr__(self) -> str:
         work = getattr(self, "_work", None)

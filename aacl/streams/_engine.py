@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aacl._closing import AsyncResource
+from aacl._note import add_note, text_of
 from aacl._resource import ResourceState
 from aacl.errors import InvalidArgument, StreamError, WouldBlock
 from aacl.memory._space import holders
@@ -19,12 +20,13 @@ from aacl.streams._event import Mark
 from aacl.streams._queue import BARRIER, CommandQueue
 from aacl.streams._room import Room
 from aacl.streams._waiting import here
-from aacl.streams._work import translated
+from aacl.streams._work import Composite, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aacl.memory._space import DeviceMemory, Lease
+    from aacl.streams._allocation import Allocation
     from aacl.streams._claim import Claim, Token
     from aacl.streams._owner import StreamOwner
     from aacl.streams._work import Work
@@ -48,7 +50,7 @@ _NOT_OPEN: Any = _NotOpen()
 class StreamEngine(AsyncResource):
     """What `Stream` is made of: `execute`, and the opening and closing of the queue."""
 
-    __slots__ = ("_claim", "_commands", "_memory", "_meter", "_owner_wanted", "_queue", "_room", "_seal")
+    __slots__ = ("_allocation", "_claim", "_commands", "_memory", "_meter", "_owner_wanted", "_queue", "_room", "_seal")
 
     kind = "stream"
     _current = _current.streams
@@ -65,6 +67,7 @@ class StreamEngine(AsyncResource):
         if self._room is not None:
             self._queue.on_room = self._room.wake
         self._seal: Completion[Any] | None = None
+        self._allocation: Allocation | None = None
 
     def execute(self, work: Work[T]) -> Completion[T]:
         """Submit device work: an operation, or a model called with its inputs.
@@ -90,6 +93,8 @@ class StreamEngine(AsyncResource):
         except AttributeError:
             if hasattr(work, "_epoch"):
                 raise
+            if isinstance(work, Composite):
+                return work.submit_to(self)
             raise InvalidArgument(_no_work(work)) from None
         claim = self._claim
         try:
@@ -136,8 +141,9 @@ class StreamEngine(AsyncResource):
         budget = meter.budget()
         if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT) or self._producers(work):
             return self._enqueue(work)
+        claim = self._claim  # once: `use_allocator` changes it
         try:
-            token = self._claim.pop()
+            token = claim.pop()
         except IndexError:
             return self._enqueue(work)
         try:
@@ -149,14 +155,14 @@ class StreamEngine(AsyncResource):
             if began:
                 elapsed = perf_counter_ns() - began
             if fault is None and self._memory.unsettled:
-                for tensor in tensors_in(work._result):
+                for tensor in (*tensors_in(work._result), *work._updates):
                     tensor.filled()
         except BaseException as error:
-            self._claim.append(token)
+            claim.append(token)
             del token
             return self._failed_here(work, error)
         state, meter.spent = meter.state, 0
-        self._claim.append(token)
+        claim.append(token)
         del token
         if self._commands:
             self._queue.kick()
@@ -227,7 +233,7 @@ class StreamEngine(AsyncResource):
         halted = self._queue.halted
         if halted is not None:
             raise StreamError(
-                f"{self._describe()} stopped at a failure and takes no work; call recover(): {halted}"
+                f"{self._describe()} stopped at a failure and takes no work; call recover(): {text_of(halted)}"
             ) from halted
         room = self._room
         if room is not None and room.is_full:
@@ -241,11 +247,20 @@ class StreamEngine(AsyncResource):
         if not self._queue.is_idle and not self._queue.sealed:
             self._put_plain(partial(_hold_until_now, lease), BARRIER)
 
+    def _allocate_by(self, allocation: Allocation | None) -> None:
+        # As on a stream that stops at failures nothing runs inline then: a program's allocator is asked on a worker,
+        # where the run knows its command and an event loop is not kept waiting.
+        self._allocation = allocation
+        runs_inline = allocation is None and not self._queue.stops_at_failure
+        self._claim = self._queue.claim if runs_inline else deque()
+
     # -- closing ------------------------------------------------------------------------------
 
     def _check_closable(self) -> None:
         if here.stream is self:
             raise WouldBlock(f"cannot close {self._describe()} in a host call of its own; it would wait for itself")
+        if here.is_kernel:
+            raise WouldBlock(f"cannot close {self._describe()} in a kernel, which its work may wait for")
 
     def _settle(self, drop: bool) -> Completion[Any]:
         if drop or self._queue.halted is not None:
@@ -266,6 +281,7 @@ class StreamEngine(AsyncResource):
             holders.remove(self._hold)
         if self._room is not None:
             self._room.close()
+        self._allocation = None
         error = self._take_failure()
         if error is not None:
             raise error
@@ -284,10 +300,10 @@ class StreamEngine(AsyncResource):
         if not found:
             return None
         first = found[0]
-        error = StreamError(f"work of {self._describe()} failed: {type(first).__name__}: {first}")
+        error = StreamError(f"work of {self._describe()} failed: {type(first).__name__}: {text_of(first)}")
         error.__cause__ = first
         for other in found[1:]:
-            error.add_note(f"also failed: {type(other).__name__}: {other}")
+            add_note(error, f"also failed: {type(other).__name__}: {text_of(other)}")
         return error
 
 

@@ -42,12 +42,13 @@ class HostPool:
                 self._idle -= 1
         if wanted:
             threading.Thread(
-                target=self._work, args=(call,), name=f"aacl-host-{next(self._numbers)}", daemon=True
+                target=self._work, args=([call],), name=f"aacl-host-{next(self._numbers)}", daemon=True
             ).start()
         else:
             self._tasks.put(call)
 
-    def _work(self, call: Callable[[], None] | None) -> None:
+    def _work(self, first: list[Callable[[], None]]) -> None:
+        call: Callable[[], None] | None = first.pop()  # a thread keeps its arguments for as long as it runs
         while call is not None:
             call()
             del call  # nothing of a call outlives it in an idle thread

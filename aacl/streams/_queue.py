@@ -26,6 +26,7 @@ from sys import getrefcount
 from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
+from aacl._note import text_of
 from aacl.errors import Aborted, ClosedResource
 from aacl.streams._budget import STEP, TURN
 from aacl.streams._claim import LOST_BY_ATTRIBUTE, LOST_BY_VARIABLE, Token
@@ -61,6 +62,9 @@ class Parked(Protocol):
         """Stop waiting and let the stream go on; False when it is over already."""
 
 
+_FEW_FAILURES = 16
+
+
 class CommandQueue:
     """Commands of one stream and the right to run them.
 
@@ -68,16 +72,17 @@ class CommandQueue:
         commands: what is queued; its length is the stream's load.
         claim: where the token lies while nobody runs commands.
         detached: host calls under way that the stream does not wait for.
-        failures: commands that failed and whose errors were not received yet.
+        failures: commands that failed, and whose errors were not received when `fail` looked last.
         executed: device work that workers have run.
         halted: the failure after which the stream takes no more, if it stops at failures.
         sealed: whether the claim is kept for ever.
+        most_failures: how many there may be before those that were received go.
         parked: what the stream waits for and may stop waiting for.
         on_room: called when a command left the queue.
     """
 
     __slots__ = ("_kept", "_lock", "_start", "_stream", "_token", "claim", "commands", "detached", "executed",
-                 "failures", "halted", "on_room", "parked", "sealed", "stops_at_failure")  # fmt: skip
+                 "failures", "halted", "most_failures", "on_room", "parked", "sealed", "stops_at_failure")  # fmt: skip
 
     _start: Callable[[Callable[[], None]], None]
 
@@ -90,6 +95,7 @@ class CommandQueue:
         self._lock = threading.Lock()
         self._kept: Claim = deque()  # the token's place while halted
         self.failures: deque[Completion[Any]] = deque()
+        self.most_failures = _FEW_FAILURES
         self.executed = 0
         self.sealed = False
         self.stops_at_failure = stops_at_failure
@@ -212,9 +218,19 @@ class CommandQueue:
             self.halted = error
         command._error = error  # before it is listed: an interrupt may end this anywhere
         self.failures.append(command)
+        if len(self.failures) > self.most_failures:
+            self._forget_received()
         command._fail(error)
         if self.halted is error:
-            self.drop(f"the failure before it ({error})")
+            self.drop(f"the failure before it ({text_of(error)})")
+
+    def _forget_received(self) -> None:
+        """Let go of failures whose errors were received: a stream may live long and never be synchronised."""
+        for command in list(self.failures):
+            if command._received:
+                with suppress(ValueError, IndexError):  # a synchronise takes them at the same time
+                    self.failures.remove(command)
+        self.most_failures = max(_FEW_FAILURES, 2 * len(self.failures))
 
     def _unhalt(self, token: Token) -> bool:
         """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
@@ -242,7 +258,8 @@ class CommandQueue:
                 if command.done():
                     command._wake()
             else:
-                command._fail(Aborted(f"{_named(command)} was dropped by the failure before it ({self.halted})"))
+                cause = "" if self.halted is None else f" ({text_of(self.halted)})"
+                command._fail(Aborted(f"{_named(command)} was dropped by the failure before it{cause}"))
                 command._wake()
         return False
 
@@ -339,6 +356,8 @@ class CommandQueue:
         result = command._value
         for tensor in (result,) if type(result) is Tensor else tensors_in(result):
             tensor.filled(command)  # also ends the cycle of a tensor and its producer
+        for tensor in work._updates:
+            tensor.filled(command)
         command._state = DONE
         if command._callbacks:
             command._deliver(command._callbacks)

@@ -11,6 +11,8 @@ import numpy as np
 from aacl._number import whole
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
+from aacl.memory._allocator import checked
+from aacl.streams._allocation import Allocation
 from aacl.streams._commands import Barrier, EventWait, HostCall, record
 from aacl.streams._completion import Completion, as_tensor, finished
 from aacl.streams._engine import StreamEngine
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from aacl.abc import Array
     from aacl.dtypes import DTypeLike
+    from aacl.memory._allocator import Allocator
     from aacl.memory._buffer import Buffer
     from aacl.streams._hosts import Executor
     from aacl.streams._owner import StreamOwner
@@ -211,14 +214,15 @@ class Stream(StreamEngine):
         """Reach a mark at once, on an idle stream."""
         if self._commands:
             return False
+        claim = self._claim  # once: `use_allocator` changes it
         try:
-            token = self._claim.pop()
+            token = claim.pop()
         except IndexError:
             return False
         try:
             mark.time = perf_counter()
         finally:
-            self._claim.append(token)
+            claim.append(token)
             del token
         if self._commands:
             self._queue.kick()
@@ -301,6 +305,37 @@ class Stream(StreamEngine):
         """Take work again after a failure, on a stream made with ``stop_at_failure``."""
         self._check_open("recover")
         self._queue.recover()
+
+    # -- memory of the program's own ----------------------------------------------------------
+
+    def use_allocator(self, allocator: Allocator[Any] | None) -> None:
+        """Let the runs that are submitted from now on get the memory they need from a program's allocator.
+
+        A run of a model with free dims asks for one block, of at least the bytes of the outputs whose sizes are not
+        fixed, and gives it back when it is over. What outlives a run, such as a new output, is the device's own
+        memory, and so is all that operators, models of fixed shapes and models with gears use; ``Model.infer`` and
+        ``Model.map`` run in memory that the model keeps. Runs that were submitted before keep the allocator that was
+        bound then. A run whose allocator fails, fails alone: with `OutOfMemory` when the allocator raises or gives no
+        block, `InvalidMemoryRange` or `UnalignedAddress` when the block is none for it, and `StreamError` when it is
+        not taken back or does not tell its address.
+
+        With an allocator nothing runs on the submitter's thread, however short it is.
+
+        Args:
+            allocator: the allocator, in the place of the one before; None for none.
+
+        Raises:
+            InvalidArgument: it is no `aacl.Allocator`.
+            ClosedResource: the stream is closed.
+        """
+        self._check_open("bind an allocator to")
+        self._allocate_by(None if allocator is None else Allocation(checked(allocator), self._memory))
+
+    @property
+    def allocator(self) -> Allocator[Any] | None:
+        """The allocator bound to the stream, if any."""
+        allocation = self._allocation
+        return None if allocation is None else allocation.allocator
 
     @property
     def idle(self) -> bool:

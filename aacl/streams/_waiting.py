@@ -21,9 +21,10 @@ _WAIT_SLICE = 0.1  # seconds
 
 
 class _Here(threading.local):
-    """The stream whose host call runs on this thread."""
+    """What runs on this thread: the stream whose host call it is, or whether it is a kernel of the program's own."""
 
     stream: StreamEngine | None = None
+    is_kernel = False
 
 
 here = _Here()

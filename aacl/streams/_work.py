@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from aacl._note import text_of
 from aacl.errors import AclError, KernelError
 from aacl.tensors._tensor import Tensor
 
@@ -13,8 +14,9 @@ if TYPE_CHECKING:
     from aacl.memory._space import DeviceMemory
     from aacl.streams._budget import Cost
     from aacl.streams._completion import Completion
+    from aacl.streams._engine import StreamEngine
 
-__all__ = ("OwnError", "Work", "translated")
+__all__ = ("Composite", "OwnError", "Work", "translated")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -42,6 +44,8 @@ class Work(Generic[T_co]):
     """What awaiting the completion gives, fixed at binding. Where it is a tensor, or a tuple of
     tensors, these are what the work writes; their contents come with the run."""
     _cost: Cost
+    _updates: tuple[Tensor, ...] = ()
+    """Of what it reads, the tensors that it also writes; fixed at binding."""
 
     def __init__(self) -> None:
         self._epoch = None
@@ -59,11 +63,13 @@ class Work(Generic[T_co]):
         return ()
 
     def submitted(self, command: Completion[T_co]) -> None:
-        """Take notice of a command that puts the work into a queue: its outputs learn who makes them."""
+        """Take notice of a command that puts the work into a queue: what it writes learns who makes it."""
         result = self._result
         for tensor in result if type(result) is tuple else (result,):
             if type(tensor) is Tensor:
                 tensor.to_be_filled(command)
+        for tensor in self._updates:
+            tensor.to_be_filled(command)
 
     def name(self) -> str:
         """Return what the work is called in errors and reprs."""
@@ -75,6 +81,22 @@ class Work(Generic[T_co]):
             if tensor._fault is not None:
                 return tensor._fault
         return None
+
+
+class Composite(Work[T_co]):
+    """Work that consists of other work: a stream lets it submit that, one command after the other.
+
+    It is never bound, and has no epoch, which is how a stream tells it from other work.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        """Do nothing: an epoch would make this work of its own."""
+
+    def submit_to(self, stream: StreamEngine) -> Completion[T_co]:
+        """Submit the parts, and return the completion of the last one."""
+        raise NotImplementedError
 
 
 class OwnError(Exception):
@@ -90,6 +112,6 @@ def translated(error: BaseException, work: Work[Any]) -> BaseException:
         return error.error
     if isinstance(error, AclError) or work.keeps_exceptions or not isinstance(error, Exception):
         return error
-    failure = KernelError(f"{work.name()} failed while it ran: {error}")
+    failure = KernelError(f"{work.name()} failed while it ran: {text_of(error)}")
     failure.__cause__ = error
     return failure

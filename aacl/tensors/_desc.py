@@ -7,22 +7,26 @@ from operator import index
 from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
+import numpy as np
+
 from aacl.dtypes import DataType, Format
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from aacl.abc import Array
 
-__all__ = ("UNKNOWN_RANK", "TensorDesc")
+__all__ = ("DIMS_MOST", "UNKNOWN_RANK", "TensorDesc")
 
 UNKNOWN_RANK = (-2,)
 """The shape of a tensor whose number of dimensions is unknown (``ACL_UNKNOWN_RANK``)."""
 
 Range = tuple[int, int]
+
+DIMS_MOST = 64
+"""Dims that a tensor may have, as a NumPy array."""
+_BYTES_MOST = (1 << 63) - 1  # of one, dims of 0 left aside
 
 _interned: WeakValueDictionary[tuple[object, ...], TensorDesc] = WeakValueDictionary()
 
@@ -84,8 +88,10 @@ class TensorDesc:
         """Return the description with these parts; ``origin`` is a framework's layout and dims where they are others.
 
         Raises:
-            InvalidArgument: a dim below -1 (other than an unknown rank's ``(-2,)``), a range count
-                other than the rank's, or a value of another shape or dtype.
+            InvalidArgument: a dim below -1 (other than an unknown rank's ``(-2,)``), more than 64 dims, a dim of 0
+                beside others whose product no NumPy array takes, ranges that are no pairs of whole numbers, that end
+                below their start, or that are not as many as dims, a value that is no array or of another shape or
+                dtype, or an origin that is no Format with dims.
         """
         data_type = DataType.of(dtype)
         try:
@@ -94,12 +100,13 @@ class TensorDesc:
             raise InvalidArgument(
                 f"a tensor has whole numbers as dims and a Format; {shape!r} and {format!r} were given"
             ) from None
-        known = None if value is None else value.tobytes()
-        source = None if origin is None else _origin(layout, dims, *origin)
-        key = (data_type, dims, format, tuple(ranges), known, placement, name, source)
+        spans = _pairs(ranges) if ranges else ()
+        known = None if value is None else _contents(value)
+        source = None if origin is None else _origin(layout, dims, origin)
+        key = (data_type, dims, format, spans, known, placement, name, source)
         found = _interned.get(key)
         if found is None:
-            found = _checked(data_type, dims, layout, tuple(ranges), value, placement, name)
+            found = _checked(data_type, dims, layout, spans, value, placement, name)
             found.origin_format, found.origin_shape = source or (layout, dims)
             found = _interned.setdefault(key, found)
         return found
@@ -122,7 +129,7 @@ class TensorDesc:
 def _checked(
     dtype: DataType,
     shape: tuple[int, ...],
-    format: Format,  # noqa: A002
+    format: Format,  # noqa: A002 - the field's own name
     ranges: tuple[Range, ...],
     value: Array | None,
     placement: int,
@@ -130,6 +137,14 @@ def _checked(
 ) -> TensorDesc:
     if shape != UNKNOWN_RANK and any(dim < -1 for dim in shape):
         raise InvalidArgument(f"shape {list(shape)} has a dim below -1; -1 is a free dim, [-2] an unknown rank")
+    if len(shape) > DIMS_MOST:
+        raise InvalidArgument(f"a tensor has at most {DIMS_MOST} dims; {len(shape)} were given")
+    if 0 in shape and math.prod([dim for dim in shape if dim > 0]) * dtype.itemsize > _BYTES_MOST:
+        raise InvalidArgument(f"shape {list(shape)} has no elements, and dims too large for any tensor beside that")
+    if any(least < 0 or -1 != most < least for least, most in ranges):
+        raise InvalidArgument(
+            f"ranges {list(ranges)} were given; each is the least and the most, 0 or more, and -1 for no end"
+        )
     if ranges and len(ranges) != len(shape):
         raise InvalidArgument(f"{len(ranges)} ranges were given for shape {list(shape)}; give one a dim, or none")
     if value is not None and (value.shape != shape or value.dtype != dtype.numpy_dtype):
@@ -149,19 +164,30 @@ def _checked(
     return desc
 
 
+def _pairs(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    try:
+        return tuple([(index(least), index(most)) for least, most in ranges])
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"ranges are a pair of whole numbers a dim, the least and the most (-1: no end); {ranges!r} was given"
+        ) from None
+
+
+def _contents(value: Array) -> bytes:
+    if not isinstance(value, np.ndarray):
+        raise InvalidArgument(f"known contents are a NumPy array; {value!r} was given, make one with numpy.asarray")
+    return value.tobytes()
+
+
 def _origin(
-    layout: Format,
-    dims: tuple[int, ...],
-    format: Format,  # noqa: A002
-    shape: Sequence[int],
+    layout: Format, dims: tuple[int, ...], origin: tuple[Format, Sequence[int]]
 ) -> tuple[Format, tuple[int, ...]] | None:
     """Return a framework's layout and dims, None where they are the tensor's own."""
     try:
-        found = Format(format), tuple(map(index, shape))
+        format_, shape = origin
+        found = Format(format_), tuple(map(index, shape))
     except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"an origin is a Format and whole numbers as dims; {format!r} and {shape!r} were given"
-        ) from None
+        raise InvalidArgument(f"an origin is a Format and whole numbers as dims; {origin!r} was given") from None
     return None if found == (layout, dims) else found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from aacl.errors import ClosedResource, InvalidArgument, WouldBlock
 from aacl.memory._buffer import Buffer, wrap
 from aacl.memory._rules import TENSOR
+from aacl.memory._space import Epoch
 from aacl.tensors._desc import TensorDesc
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ("Tensor",)
 
 _new = object.__new__
+_wrapping = threading.Lock()
+"""So that all threads that ask for a tensor's buffer get the same one."""
 
 
 @final
@@ -39,7 +44,8 @@ class Tensor:
         desc: dtype, shape and format.
     """
 
-    __slots__ = ("__weakref__", "_array", "_buffer", "_fault", "_lease", "_offset", "_producer", "_space", "desc")
+    __slots__ = ("__weakref__", "_array", "_buffer", "_capacity", "_fault", "_lease", "_offset", "_producer", "_space",
+                 "desc")  # fmt: skip
 
     desc: TensorDesc
     # A tensor in fresh memory holds the lease itself, until somebody asks for its buffer.
@@ -50,6 +56,7 @@ class Tensor:
     _fault: BaseException | None
     _producer: Any  # the latest queued command that writes it; a Completion
     _offset: int
+    _capacity: int  # bytes of its memory; there once the elements may be fewer
 
     def __init__(self, desc: TensorDesc, buffer: Buffer, offset: int = 0) -> None:
         """Describe memory that is there already.
@@ -101,20 +108,29 @@ class Tensor:
         return self.desc.nbytes
 
     @property
+    def capacity(self) -> int:
+        """Bytes that it was made with: where a run decides its shape, the elements may take fewer."""
+        return self._capacity if hasattr(self, "_capacity") else self._array.nbytes
+
+    @property
     def buffer(self) -> Buffer:
         """The memory; several tensors may lie in one buffer."""
         buffer = self._buffer
         if buffer is None:
-            lease = self._lease
-            assert lease is not None, "a tensor has a lease or a buffer"
-            buffer = self._buffer = wrap(self._space, lease, self._array.nbytes or 1)
-            self._lease = None
+            with _wrapping:
+                buffer = self._buffer
+                if buffer is None:
+                    lease = self._lease
+                    assert lease is not None, "a tensor has a lease or a buffer"
+                    buffer = self._buffer = wrap(self._space, lease, self.capacity or 1)
+                    self._lease = None
         return buffer
 
     @property
     def address(self) -> int:
         """The true address of the first element, in this process."""
-        return (self.buffer if self._lease is None else self._lease).address + self._offset
+        lease = self._lease  # once: another thread may ask for the buffer meanwhile
+        return (self.buffer if lease is None else lease).address + self._offset
 
     @property
     def device_index(self) -> int:
@@ -168,9 +184,21 @@ class Tensor:
 
     def settle(self, shape: tuple[int, ...]) -> None:
         """Say what the exact shape is; the elements lie without a gap at the start of the memory."""
+        if not hasattr(self, "_capacity"):
+            self._capacity = self._array.nbytes
+        if self.desc.is_static and shape != self.desc.shape:
+            self._space.epoch = Epoch()  # what is tied to the shape that it had looks at it again
         # The array first: who reads the description and then the array never pairs the exact one with the largest.
         self._array = self._space.backend.view(self.address, shape, self.desc.dtype.numpy_dtype)
         self.desc = TensorDesc.of(self.desc.dtype, shape, self.desc.format, name=self.desc.name)
+
+    def adopt(self, lease: Lease, shape: tuple[int, ...]) -> None:
+        """Take the memory that comes with the run, and the exact shape; what the program freed stays freed."""
+        self._lease, self._offset = lease, 0
+        if self._buffer is not None and not self._buffer.freed:
+            self._buffer = None
+        self.settle(shape)
+        self._capacity = self._array.nbytes
 
     def check_settled(self) -> None:
         """Check that the exact shape is known.
@@ -182,6 +210,19 @@ class Tensor:
             raise InvalidArgument(
                 f"the exact shape of {self!r} is known only when the command that makes it is over; await it first"
             )
+
+    def told_shape(self) -> tuple[int, ...]:
+        """Return the exact shape that the latest run told: what a command finds when its turn has come.
+
+        Between that run and the command, others may have been submitted that are to write the tensor next, so
+        that the description is open again.
+
+        Raises:
+            InvalidArgument: no run has told it.
+        """
+        if not hasattr(self, "_capacity"):
+            self.check_settled()
+        return self._array.shape
 
     def filled(self, producer: Any = None) -> None:
         """Say that the elements are there; a later command that is still to make others stays their producer."""
@@ -202,6 +243,8 @@ class Tensor:
             ClosedResource: the tensor was freed.
         """
         lease = self._lease if self._buffer is None else self._buffer._lease
+        if lease is None and self._buffer is not None:  # another thread asked for the buffer meanwhile
+            lease = self._buffer._lease
         if lease is None:
             raise ClosedResource(f"cannot use {self!r}; its buffer was freed")
         if self._space.closed:
@@ -228,6 +271,7 @@ class Tensor:
     def __len__(self) -> int:
         if not self.desc.shape:
             raise TypeError("a scalar tensor has no length")
+        self.check_settled()
         return self.desc.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
@@ -252,14 +296,18 @@ def _wait(tensor: Tensor, producer: Any) -> None:
 class Maker:
     """Makes tensors of one description in fresh memory: the hot path of every new output."""
 
-    __slots__ = ("_bin", "_desc", "_dtype", "_memory", "_shape", "_view")
+    __slots__ = ("_bin", "_desc", "_dtype", "_latest", "_memory", "_shape", "_view")
 
-    def __init__(self, memory: DeviceMemory, desc: TensorDesc) -> None:
+    _latest: tuple[int, Array | None]
+
+    def __init__(self, memory: DeviceMemory, desc: TensorDesc, room: int = 1) -> None:
+        """Prepare to make tensors; each takes as many bytes as its elements, or ``room``, which may be more."""
         if not desc.is_static:
             raise InvalidArgument(f"a tensor needs every dim; {desc!r} has free ones")
         self._memory, self._desc = memory, desc
-        self._bin = memory.bin(desc.nbytes or 1, TENSOR)
+        self._bin = memory.bin(max(desc.nbytes, room), TENSOR)
         self._shape, self._dtype, self._view = desc.shape, desc.dtype.numpy_dtype, memory.backend.view
+        self._latest = 0, None
 
     def __call__(self) -> Tensor:
         """Return a new tensor; its contents are arbitrary."""
@@ -267,7 +315,12 @@ class Maker:
         tensor = _new(Tensor)
         tensor.desc, tensor._space, tensor._lease, tensor._offset = self._desc, self._memory, lease, 0
         tensor._buffer = tensor._fault = tensor._producer = None
-        tensor._array = self._view(lease.address, self._shape, self._dtype)
+        # Most often the block is that of the tensor made before, which is gone: its array does again.
+        address, array = self._latest
+        if array is None or address != lease.address:
+            array = self._view(lease.address, self._shape, self._dtype)
+            self._latest = lease.address, array
+        tensor._array = array
         return tensor
 
 
@@ -275,6 +328,28 @@ def empty(memory: DeviceMemory, desc: TensorDesc) -> Tensor:
     """Return a tensor in fresh memory; its contents are arbitrary."""
     return Maker(memory, desc)()
 
+
+def pending(memory: DeviceMemory, desc: TensorDesc) -> Tensor:
+    """Return a tensor of free dims whose memory and exact shape come with the command that makes it.
+
+    Until `Tensor.adopt` it has no elements.
+    """
+    lease = memory.bin(1, TENSOR).lease()
+    tensor = _new(Tensor)
+    tensor.desc, tensor._space, tensor._lease, tensor._offset = desc, memory, lease, 0
+    tensor._buffer = tensor._fault = tensor._producer = None
+    none = tuple([max(dim, 0) for dim in desc.shape])
+    tensor._array = memory.backend.view(lease.address, none, desc.dtype.numpy_dtype)
+    return tensor
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock."""
+    global _wrapping
+    _wrapping = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 if sys.version_info < (3, 12):  # the buffer protocol reaches Python classes with PEP 688
     del Tensor.__buffer__

@@ -19,6 +19,8 @@ from acl._data_buffers import get_data_buffer_addr as get_data_buffer_addr
 from acl._data_buffers import get_data_buffer_size as get_data_buffer_size
 from acl._data_buffers import get_data_buffer_size_v2 as get_data_buffer_size_v2
 from acl._data_buffers import update_data_buffer as update_data_buffer
+from acl._desc_arrays import get_tensor_desc_address as get_tensor_desc_address
+from acl._desc_arrays import get_tensor_desc_by_index as get_tensor_desc_by_index
 from acl._setup import app_log as app_log
 from acl._setup import finalize as finalize
 from acl._setup import finalize_reference as finalize_reference
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from acl import mdl as mdl
     from acl import media as media
     from acl import op as op
+    from acl import prof as prof
 
 __all__ = (
     "app_log",
@@ -77,6 +80,8 @@ __all__ = (
     "get_device_capability",
     "get_recent_err_msg",
     "get_soc_name",
+    "get_tensor_desc_address",
+    "get_tensor_desc_by_index",
     "get_tensor_desc_dim",
     "get_tensor_desc_dim_range",
     "get_tensor_desc_dim_v2",
@@ -92,6 +97,7 @@ __all__ = (
     "mdl",
     "media",
     "op",
+    "prof",
     "rt",
     "set_tensor_const",
     "set_tensor_desc_name",
@@ -107,7 +113,9 @@ __all__ = (
     "util",
 )
 
-_LATER = frozenset({"blas", "himpi", "mdl", "media", "op"})  # true modules, imported when a program first names them
+_LATER = frozenset(
+    {"blas", "himpi", "mdl", "media", "op", "prof"}
+)  # true modules, imported when a program first names them
 
 if not TYPE_CHECKING:
 

@@ -7,7 +7,6 @@ be tried; with ``AACL_STRICT=1`` in the environment it is refused as there.
 
 from __future__ import annotations
 
-import os
 import warnings
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ _warned: set[tuple[str, aacl.products.Feature]] = set()
 
 def is_strict() -> bool:
     """Whether ``AACL_STRICT`` asks for the refusals of the real product."""
-    return os.environ.get("AACL_STRICT", "").strip() not in ("", "0")
+    return aacl.products.is_strict()
 
 
 def require_feature(context: Context, feature: aacl.products.Feature, what: str, code: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import numbers
 from operator import index
 
@@ -40,7 +41,7 @@ def init(config_path: str = "") -> int:
     Returns:
         0; 100002 when it was initialised before, which counts one more reference and is harmless;
         100003 for a file that cannot be read; 100006 for one that is not a JSON object or nests
-        deeper than 10; 100000 when it differs from the first configuration of this process; 200006 in a process that
+        deeper than 10; 100009 and 100010 for a section ``dump`` or ``profiler`` that is wrong; 100000 when it differs from the first configuration of this process; 200006 in a process that
         was forked from an initialised one.
     """
     if not isinstance(config_path, str):
@@ -49,6 +50,9 @@ def init(config_path: str = "") -> int:
         state.initialize(config_path)
     except AlreadyInitialized as error:
         return code_of(error)  # an answer, not a failure: it leaves no last error
+    if state.config.profiles is not None:
+        # By name: namespaces stand above this module, and few programs ask for it.
+        importlib.import_module("acl.prof._control").control.begin_from_start()
     return 0
 
 

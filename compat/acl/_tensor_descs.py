@@ -202,6 +202,8 @@ def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) 
         ([], 100000) for another count than 2, or if there is no such dim or description.
     """
     desc, dim = tensor_descs.get(tensor_desc), _dim(tensor_desc, index)
+    if not isinstance(dim_range_num, (int, np.integer)):
+        raise TypeError(f"argument 3 must be int, not {type(dim_range_num).__name__}")
     if dim_range_num != _RANGE_NUMBERS:
         raise InvalidArgument(f"a range has {_RANGE_NUMBERS} numbers; {dim_range_num} were asked for")
     if dim >= 0:

@@ -7,6 +7,7 @@ closed nobody will, so calls run where they are put, and fail at once.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -168,6 +169,7 @@ _GLANCE = 0.05
 _queues: dict[int, ReportQueue] = {}
 _started: dict[int, _Thread] = {}
 _lock = threading.Lock()
+_looking = threading.Lock()
 
 
 def report_queue(thread: int) -> ReportQueue:
@@ -224,7 +226,7 @@ def settle(mark: Settling, timeout: float | None = None) -> bool:
 def _drop_dead(*, unused: bool = False) -> None:
     """Drop the queues of threads that have ended; with ``unused`` only those that no stream is subscribed to."""
     if _queues:
-        running = sys._current_frames()
+        running = _running()
         for thread, queue in [*_queues.items()]:
             if thread not in running and not (unused and queue.streams):
                 drop_queue(thread)
@@ -239,7 +241,21 @@ def drop_queue(thread: int) -> None:
 
 def is_alive(thread: int) -> bool:
     """Whether a thread with this identifier runs now."""
-    return thread in sys._current_frames()  # threads that the threading module does not know included
+    return thread in _running()
+
+
+def _running() -> set[int]:
+    """Return the identifiers of the threads that run Python, those that the threading module does not know included."""
+    # The interpreter holds a lock of its own meanwhile, which starting and ending threads take too. A collection in
+    # there could run finalizers, let another thread go on, and have that one wait for the lock for ever.
+    with _looking:
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return {*sys._current_frames()}
+        finally:
+            if collects:
+                gc.enable()
 
 
 class _Thread(threading.Thread):
@@ -282,8 +298,8 @@ def stop(identifier: int) -> None:
 
 def _forget() -> None:
     """After a fork the child has one thread, and none of the others: nobody would release their locks."""
-    global _lock
-    _lock = threading.Lock()
+    global _lock, _looking
+    _lock, _looking = threading.Lock(), threading.Lock()
     here.callbacks = ()
     _queues.clear()
     _started.clear()

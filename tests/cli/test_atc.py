@@ -67,6 +67,23 @@ def test_program_fails_with_a_report(net: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "o.om").exists()
 
 
+def test_too_little_memory_is_reported(
+    net: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model or a file that memory does not hold ends in a report, not in a traceback."""
+
+    def fails(*_arguments: object, **_options: object) -> Path:
+        raise MemoryError
+
+    monkeypatch.setattr("aacl.converter.convert", fails)
+
+    assert main([f"--model={net}", "--framework=5", f"--output={tmp_path}/o", "--soc_version=A"]) == 255
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        FAILED,
+        "E19999: Inner Error! there is not enough memory for this model or file",
+    ]
+
+
 def test_help_imports_nothing_heavy() -> None:
     """--help prints the usage with status 0 and without importing onnx or ONNX Runtime."""
     script = (
@@ -154,9 +171,12 @@ def test_missing_options(net: Path, left_out: str, code: str, capsys: pytest.Cap
         ("--framework=3", "E10055"),
         ("--output=made/", "E10022"),
         ("--precision_mode_v2=fp16", "E10056"),
-        ("--dynamic_batch_size=1,2", "E10055"),
-        ("--insert_op_conf=aipp.cfg", "E10055"),
-        ("--mode=1", "E10055"),
+        ("--dynamic_batch_size=1,2", "E10031"),
+        ("--dynamic_batch_size=", "E10004"),
+        ("--external_weight=1", "E10055"),
+        ("--mode=5", "E10055"),
+        ("--mode=6", "E10004"),
+        ("--mode=1", "E10004"),
     ],
 )
 def test_wrong_options(net: Path, option: str, code: str, capsys: pytest.CaptureFixture[str]) -> None:

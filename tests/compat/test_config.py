@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,29 @@ def test_queue_lengths_that_are_none(tmp_path: Path, number: str) -> None:
 
     assert refused.value.code == 148048
     assert not isinstance(refused.value, AclError)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        '"on"',
+        '{"switch": "yes"}',
+        '{"switch": 1}',
+        '{"switch": "on", "output": 5}',
+        '{"switch": "on", "output": "gone"}',
+    ],
+)
+def test_profiler_sections_that_are_refused(tmp_path: Path, section: str) -> None:
+    """Wrong values of the section ``profiler``, and a folder that is not there, are 100010."""
+    with pytest.raises(Refused, match="profiler") as caught:
+        _read(tmp_path, f'{{"profiler": {section}}}')
+
+    assert caught.value.code == 100010
+
+
+def test_a_profiler_that_is_off(tmp_path: Path) -> None:
+    """Without the switch nothing is profiled, whatever else the section says."""
+    on = json.dumps({"switch": "on", "output": str(tmp_path)})
+    for section, folder in (('{"switch": "off", "output": "gone"}', None), ("{}", None), (on, tmp_path)):
+        (tmp_path / "acl.json").write_text(f'{{"profiler": {section}}}')
+        assert read_config(str(tmp_path / "acl.json")).profiles == folder

@@ -15,7 +15,7 @@ import pytest
 import acl
 from tests.compat._programs import good, ok, run_program, untyped
 
-NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.blas, acl.util, acl.media, acl.himpi)
+NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.blas, acl.util, acl.media, acl.himpi, acl.prof)
 
 
 def functions() -> list[Callable[..., object]]:

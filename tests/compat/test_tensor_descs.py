@@ -67,6 +67,11 @@ def test_free_dims_and_ranges() -> None:
     assert acl.get_tensor_desc_dim_range(desc, 1, 2) == ([3, 3], 0)
     assert acl.get_tensor_desc_dim_range(desc, 0, 3) == ([], 100000)
     assert acl.get_tensor_desc_dim_range(desc, 2, 2) == ([], 100000)
+    for pair in ([8, 1], [-1, 8], [0, -2]):
+        assert acl.set_tensor_shape_range(desc, [pair, [3, 3]]) == 100000
+    assert acl.get_tensor_desc_dim_range(desc, 0, 2) == ([1, 8], 0)
+    with pytest.raises(TypeError, match="argument 3 must be int"):
+        untyped.get_tensor_desc_dim_range(desc, 0, [2])
     assert acl.set_tensor_shape_range(desc, [[1, 8]]) == 100000
     assert acl.set_tensor_shape_range(desc, [[1], [3]]) == 100000
     assert acl.get_tensor_desc_num_dims(acl.create_tensor_desc(0, [-2], 2)) == (1 << 64) - 2

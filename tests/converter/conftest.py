@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -117,3 +118,15 @@ def read_model(path: Path) -> ModelPackage:
 def read() -> Callable[[Path], ModelPackage]:
     """Return a function that reads a model's ``.om`` file."""
     return read_model
+
+
+@pytest.fixture
+def compute() -> Callable[..., list[Array]]:
+    """Return a function that runs the graph inside an ``.om`` file on arrays of any shape and gives its outputs."""
+
+    def run(path: Path, *inputs: Array) -> list[Array]:
+        session = onnxruntime.InferenceSession(bytes(read_model(path).graph[0]))
+        feeds = {node.name: array for node, array in zip(session.get_inputs(), inputs, strict=True)}
+        return [np.asarray(output) for output in session.run(None, feeds)]
+
+    return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,22 @@ def test_external_data_that_cannot_be_read(tmp_path: Path, location: str, data: 
         convert(source, tmp_path / "o")
 
 
+def test_pipe_beside_the_model_is_not_opened(tmp_path: Path) -> None:
+    """A named pipe holds no external data: it is refused at once, with nobody at its other end."""
+    os.mkfifo(tmp_path / "net.data")
+
+    with pytest.raises(ModelUnreadable, match=r"'w'.*net\.data: it is no regular file"):
+        convert(external(tmp_path, "net.data", None), tmp_path / "o")
+
+
+def test_loop_of_links_beside_the_model(tmp_path: Path) -> None:
+    """A symbolic link that leads to itself is refused like any file that cannot be read."""
+    (tmp_path / "net.data").symlink_to("net.data")
+
+    with pytest.raises(ModelUnreadable, match=r"'w' cannot be read: net\.data"):
+        convert(external(tmp_path, "net.data", None), tmp_path / "o")
+
+
 def test_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     """A symbolic link beside the model that leads outside is refused like a path outside."""
     (tmp_path / "model").mkdir()
@@ -94,3 +111,23 @@ def test_constants_stay_aligned(save: Save, read: Read, shape: tuple[int, ...]) 
     data = path.read_bytes()
 
     assert [data.index(value.tobytes()) % 16 for value in weights.values()] == [0, 0, 0]
+
+
+def test_constants_that_nothing_reads_are_dropped(save: Save, read: Read, run_om: Run) -> None:
+    """A large constant without a reader is left out; one that only a branch of If reads stays."""
+    branch = helper.make_graph(
+        [helper.make_node("Add", ["x", "inner"], ["sum"])], "b", [], [helper.make_tensor_value_info("sum", F, [999])]
+    )
+    other = helper.make_graph(
+        [helper.make_node("Neg", ["x"], ["minus"])], "b", [], [helper.make_tensor_value_info("minus", F, [999])]
+    )
+    source = save(
+        [helper.make_node("If", ["flag"], ["y"], then_branch=branch, else_branch=other)],
+        [("x", F, [999]), ("flag", TensorProto.BOOL, [])],
+        [("y", F, [999])],
+        {"inner": np.full(999, 2, np.float32), "unread": np.zeros(999, np.float32)},
+    )
+    path, x = convert(source, source.with_name("o")), np.arange(999, dtype=np.float32)
+
+    assert read(path).signature.weight_nbytes < 2 * 999 * 4
+    np.testing.assert_array_equal(run_om(path, x, np.array(True))[0], x + 2)

@@ -12,8 +12,10 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+import aacl
 from aacl.converter import (
     InvalidOption,
+    Unconvertible,
     convert,
 )
 from aacl.dtypes import DataType, Format
@@ -91,20 +93,62 @@ def test_output_that_is_an_input_or_constant(save: Save, read: Read, run_om: Run
 
 
 def test_hardware_options_are_recorded(save: Save, read: Read) -> None:
-    """Options that steer hardware only are recorded in the file, and the arithmetic stays float32 (C127)."""
-    source = save([helper.make_node("Mul", ["x", "k"], ["y"])], [("x", F, [1])], [("y", F, [1])], {"k": np.array([2], np.float32)})  # fmt: skip
+    """Options that steer hardware only are recorded in the file, beside those that are acted on."""
+    source = save([helper.make_node("Neg", ["x"], ["y"])], [("x", F, [1])], [("y", F, [1])])
 
+    path = convert(source, source.with_name("o"), input_shape={"x": (1,)}, options={"buffer_optimize": "off_optimize"})
+
+    options = read(path).options
+    assert (options["buffer_optimize"], options["input_shape"]) == ("off_optimize", "x:1")
+
+
+def test_other_modes_are_not_conversions(two_inputs: Path) -> None:
+    """A mode that converts nothing is refused, and the text says what does that."""
+    with pytest.raises(InvalidOption, match=r"--mode=6.*inspect_om"):
+        convert(two_inputs, "unused", options={"mode": "6"})
+
+
+@pytest.mark.parametrize(("framework", "name"), [(0, "Caffe"), (1, "MindSpore")])
+def test_other_frameworks_are_refused_by_name(two_inputs: Path, framework: int, name: str) -> None:
+    """Caffe and MindSpore models are refused, by name."""
+    with pytest.raises(Unconvertible, match=f"--framework={framework} \\({name}\\)"):
+        convert(two_inputs, "unused", framework=framework)
+
+
+def test_original_is_saved_beside(two_inputs: Path, read: Read) -> None:
+    """With save_original_model, a second file holds the model in its own types."""
     path = convert(
-        source, source.with_name("o"), options={"precision_mode": "force_fp16", "buffer_optimize": "off_optimize"}
-    )
+        two_inputs, two_inputs.with_name("o"), input_shape="1,4;2,2", output_type="FP16",
+        input_fp16_nodes="a", options={"save_original_model": "true"},
+    )  # fmt: skip
 
-    package = read(path)
-    assert package.options["precision_mode"] == "force_fp16"
-    assert package.options["buffer_optimize"] == "off_optimize"
-    assert package.signature.outputs[0].dtype is DataType.FLOAT
+    original = read(path.with_name("o_original.om")).signature
+    assert [spec.dtype for spec in read(path).signature.outputs] == [DataType.FLOAT16] * 2
+    assert {spec.dtype for spec in (*original.inputs, *original.outputs)} == {DataType.FLOAT}
+    assert (original.name, original.inputs[0].shape) == ("o_original", (1, 4))
 
 
-@pytest.mark.parametrize("name", ["input_shape", "out_nodes", "output_type", "singleop"])
+def test_progress_is_told(two_inputs: Path) -> None:
+    """The steps come in order, each with a part of the whole, up to 1."""
+    steps: list[tuple[str, float]] = []
+
+    convert(
+        two_inputs, two_inputs.with_name("o"), input_shape="-1,4;2,2", dynamic_batch_size=[1, 2],
+        progress=lambda step, part: steps.append((step, part)),
+    )  # fmt: skip
+
+    parts = [part for _, part in steps]
+    assert parts == sorted(parts)
+    assert (steps[0], steps[-1]) == (("read", 0.0), ("done", 1.0))
+    assert [step for step, _ in steps if step.startswith("gear")] == ["gear 1 of 2", "gear 2 of 2"]
+
+
+def test_public_name_is_the_same_function(two_inputs: Path) -> None:
+    """`aacl.convert` is the converter's function."""
+    assert aacl.convert is convert
+
+
+@pytest.mark.parametrize("name", ["input_shape", "out_nodes", "output_type", "singleop", "dynamic_dims"])
 def test_arguments_are_no_options(two_inputs: Path, name: str) -> None:
     """An option that is an argument of convert is refused in `options`, where it would have no effect."""
     with pytest.raises(InvalidOption, match=f"'{name}' is an argument"):

@@ -175,7 +175,25 @@ def test_broken_files_are_named(element: object, code: str, words: str) -> None:
     assert caught.value.report.code == code
 
 
-@pytest.mark.parametrize("text", [b"", b"[{", b"\xff\xfe", b"[1,]"])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int32", "1"), ("int32", 1.5), ("int32", True), ("int32", [1]), ("int8", 300), ("uint8", -1),
+        ("bool", 2), ("bool", {}), ("bool", 0.5), ("float", None), ("float", "1"), ("float", True), ("float", 1e39),
+        ("float16", 70000), ("float16", [1]), ("bf16", 1e39), ("double", 10**400), ("complex64", None), ("int4", 9),
+    ],
+)  # fmt: skip
+def test_constants_are_numbers_of_their_type(kind: str, value: object) -> None:
+    """Texts, null, lists, fractions of an integer and what the type cannot hold are refused, not converted."""
+    element = {"op": "X", "input_desc": [tensor(1, type=kind, is_const=True, const_value=[value])]}
+    with pytest.raises(OperatorFileInvalid, match='"const_value" must be values of type'):
+        parse_operator_file(json.dumps([element]).encode())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"[{", b"\xff\xfe", b"[1,]", b"[" * 50_000 + b"]" * 50_000, b'[{"a":' * 50_000, b"[NaN]", b"[-Infinity]"],
+)
 def test_text_that_is_no_json(text: bytes) -> None:
     """Text that is no JSON is refused as such."""
     with pytest.raises(OperatorFileInvalid, match="E10025"):

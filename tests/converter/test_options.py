@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aacl.converter import ConversionError, InvalidOption, Unconvertible
+from aacl.converter import InvalidOption, Unconvertible
 from aacl.converter._options import OPTIONS, UsageError, Use, check_options, parse_arguments, usage
 
 
@@ -64,7 +64,7 @@ def test_unreadable_command_lines(arguments: list[str], words: str) -> None:
         ({"framework": "five"}, "E10007"),
         ({"enable_compress_weight": "yes"}, "E10005"),
         ({"disable_reuse_memory": "2"}, "E10006"),
-        ({"log": "loud"}, "E10001"),
+        ({"log": "loud"}, "E10010"),
         ({"precision_mode": "fp8"}, "E10001"),
         ({"nonsense": "1"}, "E10001"),
         ({"dynamic_batch_size": "1,2", "dynamic_dims": "1;2"}, "E10009"),
@@ -74,6 +74,7 @@ def test_unreadable_command_lines(arguments: list[str], words: str) -> None:
         ({"compress_weight_conf": "a", "enable_compress_weight": "true"}, "E10047"),
         ({"precision_mode": "force_fp16", "precision_mode_v2": "fp16"}, "E10056"),
         ({"modify_mixlist": "a.json", "precision_mode": "force_fp16"}, "E10001"),
+        ({"optypelist_for_implmode": "Gelu"}, "E10057"),
     ],
 )
 def test_wrong_values_and_exclusions(options: dict[str, str], code: str) -> None:
@@ -95,21 +96,19 @@ def test_options_not_converted_yet_are_refused_by_name(name: str) -> None:
         check_options({name: value})
     if option.default:
         check_options({name: option.default})
-
-
-@pytest.mark.parametrize("mode", ["1", "3", "5", "6"])
-def test_other_modes_are_refused(mode: str) -> None:
-    """Only mode 0 converts."""
-    with pytest.raises(ConversionError, match=f"--mode={mode}"):
-        check_options({"mode": mode})
+        check_options({name: f"{option.default},{option.default}"} if not option.choices else {name: option.default})
 
 
 def test_recorded_options_are_accepted_with_each_choice() -> None:
-    """Every choice of every option that is only recorded is accepted."""
+    """Every choice of every option that is only recorded is accepted, beside the option that it needs."""
+    needs = {
+        "modify_mixlist": {"precision_mode": "allow_mix_precision"},
+        "optypelist_for_implmode": {"op_select_implmode": "high_precision"},
+    }
     for option in OPTIONS.values():
-        if option.use is Use.RECORDED and option.name != "modify_mixlist":
+        if option.use is Use.RECORDED:
             for choice in option.choices or ("anything",):
-                check_options({option.name: choice})
+                check_options({option.name: choice} | needs.get(option.name, {}))
 
 
 def test_usage_lists_every_option() -> None:

@@ -54,14 +54,37 @@ def test_shapes_that_inference_cannot_tell_are_found_by_trial(save: Save, read: 
     assert read(convert(source, source.with_name("o"))).signature.outputs[0].shape == (16,)
 
 
-def test_value_dependent_shapes_are_refused_by_name(save: Save) -> None:
-    """An output whose shape depends on values is refused, not given a guessed shape."""
+def test_value_dependent_shapes_are_free(save: Save, read: Read, compute: Run) -> None:
+    """An output whose shape depends on values has free dims, though every input is fixed; nothing is guessed."""
     source = save(
-        [helper.make_node("NonZero", ["x"], ["where"])], [("x", F, [4])], [("where", TensorProto.INT64, None)]
+        [helper.make_node("NonZero", ["x"], ["where"])], [("x", F, [2, 4])], [("where", TensorProto.INT64, None)]
     )
 
-    with pytest.raises(Unconvertible, match=r"depend on the values.*'where'"):
+    path = convert(source, source.with_name("o"))
+
+    output = read(path).signature.outputs[0]
+    assert (output.shape, output.ranges) == ((2, -1), ((2, 2), (0, -1)))
+    assert compute(path, np.eye(2, 4, dtype=np.float32))[0].tolist() == [[0, 1], [0, 1]]
+
+
+def test_rank_that_depends_on_values_is_refused(save: Save) -> None:
+    """An If on a condition from outside whose branches have different ranks is refused by the output's name (C125)."""
+    branches = {
+        key: helper.make_graph(nodes, key, [], [helper.make_tensor_value_info(result, F, None)])
+        for key, nodes, result in (
+            ("then_branch", [helper.make_node("Neg", ["x"], ["t"])], "t"),
+            ("else_branch", [helper.make_node("ReduceSum", ["x"], ["e"], keepdims=0)], "e"),
+        )
+    }
+    source = save(
+        [helper.make_node("If", ["c"], ["y"], **branches)],
+        [("c", TensorProto.BOOL, []), ("x", F, [3])],
+        [("y", F, None)],
+    )
+
+    with pytest.raises(Unconvertible, match="output 'y' has 0 or 1 dims"):
         convert(source, source.with_name("o"))
+    assert not source.with_name("o.om").exists()
 
 
 def test_scalar_output_is_a_scalar(save: Save, read: Read) -> None:

@@ -50,6 +50,16 @@ def test_every_unsupported_operator_is_listed_once(save: Save) -> None:
     assert list(source.parent.glob("*.om")) == []
 
 
+def test_opset_beyond_any_number_of_operators(save: Save) -> None:
+    """An opset that ONNX's own functions cannot take is one without operators, not a failure of those functions."""
+    source = save([helper.make_node("Neg", ["x"], ["y"])], [("x", F, [2])], [("y", F, [2])], opsets={"": 2**40})
+
+    with pytest.raises(Unconvertible, match=r"ai\.onnx::1099511627776::Neg") as caught:
+        convert(source, source.with_name("o"))
+
+    assert code_of(caught) == "E16002"
+
+
 def test_unsupported_operator_inside_a_branch_is_found(save: Save) -> None:
     """An unknown operator inside the branch of an If is listed too."""
     branches = {

@@ -96,6 +96,33 @@ def test_copies_longer_than_one_call_moves() -> None:
     assert (target == source).all()
 
 
+@pytest.mark.parametrize("populates", [True, False])
+def test_mapped_memory_without_access_is_no_operand(populates: bool) -> None:
+    """Pages that are mapped but neither readable nor writable are refused where the kernel tells; as a target always."""
+    done = run_python(
+        f"""
+        import ctypes
+        from aacl import TensorDesc
+        from aacl.memory import _host
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        address = libc.mmap(None, ctypes.c_size_t(4096), 0, 0x22, -1, ctypes.c_long(0))
+        tells = _host._populates()
+        _host._populates = lambda: tells and {populates}
+        for act in (lambda: aacl.memory.host_memory(address, 64), lambda: _host.check_writable(address, 64)):
+            try:
+                act()
+                print(True)
+            except aacl.InvalidMemoryRange as error:
+                print("not mapped and" in str(error))
+        read_only = libc.mmap(None, ctypes.c_size_t(4096), 1, 0x22, -1, ctypes.c_long(0))
+        print(aacl.memory.host_memory(read_only, 64).nbytes)
+        """
+    )
+
+    assert (done.status, done.output) == (0, "True\nTrue\n64"), done
+
+
 def test_read_only_host_memory_is_no_target() -> None:
     """A copy to it, a fill of it, and an operation that should write it are refused; the process lives on."""
     done = run_python(

@@ -12,9 +12,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from aacl.converter import convert
+from aacl.models import Gears, ModelPackage, ModelSignature, TensorSpec
+from aacl.models._package import package_pieces
 
 Value = tuple[str, int, Sequence[int]]
 Build = Callable[..., Path]
+Pack = Callable[..., bytes]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
 
@@ -109,3 +112,26 @@ def heavy(build: Build) -> Path:
     return build(
         "heavy", [node], [("x", TensorProto.FLOAT, [1, 4096])], [("y", TensorProto.FLOAT, [1, 4096])], [weight]
     )
+
+
+@pytest.fixture(scope="session")
+def pack() -> Pack:
+    """Make the bytes of a model whose signature is given: free dims of the graph have names."""
+
+    def make(
+        nodes: Sequence[onnx.NodeProto],
+        inputs: Sequence[onnx.ValueInfoProto],
+        outputs: Sequence[onnx.ValueInfoProto],
+        takes: Sequence[TensorSpec],
+        gives: Sequence[TensorSpec],
+        *,
+        constants: Sequence[onnx.TensorProto] = (),
+        gears: Gears | None = None,
+        name: str = "net",
+    ) -> bytes:
+        graph = helper.make_graph(list(nodes), name, list(inputs), list(outputs), list(constants))
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+        signature = ModelSignature(name, tuple(takes), tuple(gives), gears=gears)
+        return b"".join(package_pieces(ModelPackage(signature, (model.SerializeToString(),))))
+
+    return make

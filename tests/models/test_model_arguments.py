@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import aacl
-from aacl.errors import ClosedResource, ModelInputMismatch, ModelOutputMismatch, WrongModelContext
+from aacl.errors import ClosedResource, InvalidArgument, ModelInputMismatch, ModelOutputMismatch, WrongModelContext
 from aacl.models import Model
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -94,3 +94,63 @@ async def test_freed_tensors_are_refused(add_one: Path) -> None:
         x.free()
         with pytest.raises(ClosedResource):
             stream.execute(fresh)
+
+
+async def test_what_is_no_list_of_outputs_is_refused(add_one: Path) -> None:
+    """``out`` is a tensor, or a list or tuple of them; anything else is named, and nothing is submitted."""
+    async with aacl.Device(), aacl.Stream() as stream, Model(add_one) as model:
+        x, y = await stream.to_device(X), aacl.empty((2, 3), np.float32)
+        good = stream.execute(model(x))
+        await good
+        wrong: list[Any] = [5, "y", {}, {0: y}, iter([y]), X, good, y.desc, b"y"]
+        for out in wrong:
+            with pytest.raises(ModelOutputMismatch, match=f"out= .*not a {type(out).__name__}"):
+                model(x, out=out)
+
+        assert model.statistics().runs == 1
+
+
+async def test_numbers_that_a_dtype_does_not_have_are_refused(pick: Path) -> None:
+    """Lists are converted without a change of value: nothing wraps, is cut off, overflows or becomes NaN."""
+    async with aacl.Device(), aacl.Stream(), Model(pick) as model:
+        four = [1.0, 2.0, 3.0, 4.0]
+        for index in ([1.5], [float("nan")], [1e30], [2**64], [None], ["1"], [1j]):
+            with pytest.raises(ModelInputMismatch, match=r"input 1 \('i'\) of model .* is no array of INT64"):
+                await model.infer(four, index)
+        for values in ([1e300, 0, 0, 0], [None] * 4, ["1"] * 4, [1j] * 4):
+            with pytest.raises(ModelInputMismatch, match=r"input 0 \('x'\) of model .* is no array of FLOAT"):
+                await model.infer(values, [0])
+
+        assert (await model.infer([0.1, 2, True, float("inf")], [0.0])).tolist() == [np.float32(0.1)]
+        assert (await model.infer([0.1, 2, True, float("inf")], [3])).tolist() == [np.inf]
+
+
+async def test_a_foreign_byte_order_is_named(add_one: Path) -> None:
+    """An array in the other byte order is refused, and the text says what is wrong with it."""
+    async with aacl.Device(), aacl.Stream(), Model(add_one) as model:
+        with pytest.raises(ModelInputMismatch, match="float32 in foreign byte order of shape"):
+            await model.infer(X.astype(X.dtype.newbyteorder()))
+
+
+async def test_what_is_no_exact_shape_is_refused(add_one: Path) -> None:
+    """Outputs are described for whole, known dims only."""
+    async with aacl.Device(), Model(add_one) as model:
+        whole: Any = np.array([2, 3])
+        shapes: list[Any] = [5, None, "ab", [-1, 3], [2.0, 3], [[2], 3], ["2", 3]]
+        for shape in shapes:
+            with pytest.raises(ModelInputMismatch, match="an exact shape of an input of model"):
+                model.describe_outputs(shape)
+
+        assert model.describe_outputs(whole)[0].shape == (2, 3)
+
+
+async def test_what_is_no_stream_is_refused(add_one: Path) -> None:
+    """An inference or a map on something else says so."""
+    async with aacl.Device(), aacl.Stream() as stream, Model(add_one) as model:
+        wrong: Any = 5
+        with pytest.raises(InvalidArgument, match="runs on a stream, not on a int"):
+            await model.infer(X, stream=wrong)
+        alone: Any = stream
+        for streams in (wrong, alone):
+            with pytest.raises(InvalidArgument, match="an iterable is wanted"):
+                model.map([X[0]], streams=streams)

@@ -13,6 +13,7 @@ import aacl
 from aacl.models import Model
 from aacl.models._binding import Bindings
 from aacl.models._uses import Tally, Uses
+from aacl.models._variant import Variant
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -22,9 +23,11 @@ class FakeEngine:
 
     def __init__(self) -> None:
         self.bound = 0
+        self.arrays: tuple[Any, ...] = ()
 
-    def bind(self, *_arrays: object) -> Callable[[], object]:
+    def bind(self, *arrays: Any) -> Callable[[], object]:
         self.bound += 1
+        self.arrays = arrays
         return lambda: None
 
     def close(self) -> None:
@@ -34,22 +37,36 @@ class FakeEngine:
 async def test_bindings_are_kept_by_address_and_bounded() -> None:
     """The same addresses are bound once; of many, those not used for longest are bound anew."""
     engine: Any = FakeEngine()
-    bindings = Bindings(engine, Uses(), "model")
-    async with aacl.Device():
+    async with aacl.Device() as device:
+        bindings = Bindings(engine, Uses(), "model", device._shared.memory)
         x = aacl.empty((4,), np.float32)
         outputs = [aacl.empty((4,), np.float32) for _ in range(300)]
+        variant = Variant(x._space, (x.desc,), (x.desc,))
 
-        first = bindings.find((x,), (outputs[0],))
-        assert bindings.find((x,), (outputs[0],)) is first
+        first = bindings.find(variant, (x,), (outputs[0],))
+        assert bindings.find(variant, (x,), (outputs[0],)) is first
         for output in outputs[1:]:
-            bindings.find((x,), (output,))
-            bindings.find((x,), (outputs[0],))
+            bindings.find(variant, (x,), (output,))
+            bindings.find(variant, (x,), (outputs[0],))
 
-        assert bindings.find((x,), (outputs[0],)) is first
+        assert bindings.find(variant, (x,), (outputs[0],)) is first
         assert engine.bound == 300
         assert len(bindings) == 256
-        bindings.find((x,), (outputs[1],))
+        bindings.find(variant, (x,), (outputs[1],))
         assert engine.bound == 301
+
+
+async def test_another_shape_on_the_same_memory_is_another_binding() -> None:
+    """Memory that was bound as one shape is bound anew as another, whatever the tensors say by then."""
+    engine: Any = FakeEngine()
+    async with aacl.Device() as device:
+        bindings = Bindings(engine, Uses(), "model", device._shared.memory)
+        x, y = aacl.empty((4,), np.float32), aacl.empty((4,), np.float32)
+        half = aacl.TensorDesc.of(np.float32, (2,))
+        whole = bindings.find(Variant(x._space, (x.desc,), (y.desc,)), (x,), (y,))
+
+        assert bindings.find(Variant(x._space, (half,), (half,)), (x,), (y,)) is not whole
+        assert [[each.shape for each in arrays] for arrays in engine.arrays] == [[(2,)], [(2,)]]
 
 
 async def test_fresh_outputs_find_their_bindings_again(add_one: Path) -> None:

@@ -225,6 +225,7 @@ def test_unreadable_definition_is_still_refused(definition: bytes) -> None:
         (struct.pack("<II", 2, 0), "layout 2"),
         (struct.pack("<II", 1, 50) + b"{}", "states 50 bytes of 2"),
         (struct.pack("<II", 1, 2) + b"{]", "no JSON"),
+        (struct.pack("<II", 1, 20000) + b"[" * 20000, "no JSON"),
         (struct.pack("<II", 1, 2) + b"[]", "damaged"),
         (struct.pack("<II", 1, 31) + b'{"options":{},"producer":"aacl"}'[:31], "no JSON"),
         (struct.pack("<II", 1, 32) + b'{"options":{},"producer":"aacl"}', "KeyError: 'kind'"),

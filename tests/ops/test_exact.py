@@ -57,6 +57,8 @@ async def test_a_queued_result_is_read_without_waiting_for_it(stream: aacl.Strea
         assert queued.output.shape == (-1, 2)
         with pytest.raises(InvalidArgument, match="known only when the command that makes it is over"):
             stream.to_host(queued, out=np.empty((3, 2), np.int64))
+        with pytest.raises(InvalidArgument, match="known only when the command that makes it is over"):
+            len(queued.output)
 
     assert (await copy).tolist() == ROWS
     assert (await queued).shape == (3, 2)
@@ -138,3 +140,40 @@ async def test_a_result_of_another_stream(stream: aacl.Stream) -> None:
             rows = stream.execute(Operation("NonZero", [x]))
             shifted = other.execute(Operation("Add", [rows, rows]))
         assert (await shifted).shape == (3, 2)
+
+
+async def test_out_that_is_queued_is_an_input(stream: aacl.Stream) -> None:
+    """What is submitted behind the run works on the exact shape, not on that from before."""
+    x, out = await stream.to_device(X), aacl.empty((8, 2), np.int64)
+    with Hold(stream):
+        stream.execute(Operation("NonZero", [x], out=out))
+        assert out.desc.ranges == ((0, 6), (2, 2))
+        doubled, copy = stream.execute(Operation("Add", [out, out])), stream.to_host(out)
+
+    assert (await stream.to_host(doubled)).tolist() == [[0, 2], [2, 0], [2, 4]]
+    assert (await copy).tolist() == ROWS
+
+
+async def test_out_keeps_its_room(stream: aacl.Stream) -> None:
+    """A tensor that got fewer elements takes more again, also from another operation, and after a run that was dropped."""
+    x, ones, out = await stream.to_device(X), await stream.to_device(np.ones_like(X)), aacl.empty((6, 2), np.int64)
+    for source, rows in ((x, 3), (ones, 6), (x, 3)):
+        assert (await stream.execute(Operation("NonZero", [source], out=out))).shape == (rows, 2)
+    with Hold(stream):
+        stream.execute(Operation("NonZero", [ones], out=out))
+        await stream.abort()
+    assert (await stream.execute(Operation("NonZero", [ones], out=out))).shape == (6, 2)
+
+
+async def test_what_was_prepared_sees_the_new_shape(stream: aacl.Stream) -> None:
+    """An operation that is tied to the shape from before is refused or prepared again, never run on it."""
+    x, out = await stream.to_device(np.ones_like(X)), aacl.empty((6, 2), np.int64)
+    find = Operation("NonZero", [x], out=out)
+    await stream.execute(find)
+    add = Operation("Add", [out, out], out=aacl.empty((6, 2), np.int64))
+    await stream.execute(add)
+    await stream.copy(x, await stream.to_device(X))
+    await stream.execute(find)
+
+    with pytest.raises(InvalidArgument, match=r"gives INT64 of shape \(3, 2\)"):
+        stream.execute(add)

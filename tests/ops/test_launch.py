@@ -26,6 +26,8 @@ def test_a_launch_keeps_what_it_was_given() -> None:
         ({"kernel": 3}, "names a kernel"),
         ({"tiling": "text"}, "tiling is bytes"),
         ({"tiling": 8}, "tiling is bytes"),
+        ({"tiling": np.array([None])}, "tiling is bytes"),
+        ({"tiling": np.array(["2020-01-01"], "M8[D]")}, "tiling is bytes"),
         ({"blocks": 0}, "1 to 65535 blocks; 0"),
         ({"blocks": -1}, "1 to 65535 blocks; -1"),
         ({"blocks": 65536}, "1 to 65535 blocks; 65536"),

@@ -7,6 +7,7 @@ import gc
 import struct
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from aacl import (
     SharedKernel,
     Stream,
     TensorDesc,
+    WouldBlock,
     blocking,
     ops,
     register_operator,
@@ -310,6 +312,39 @@ async def test_a_shared_kernel_that_fails(stream: Stream, library: Path, first: 
         with pytest.raises(KernelError, match=text) as caught:
             await stream.execute(own())
         assert caught.value.code == 507018
+
+
+async def test_a_kernel_whose_exception_takes_no_notes(stream: Stream) -> None:
+    """It is the exception that comes, without the notes."""
+
+    @dataclass(frozen=True)
+    class Frozen(Exception):
+        code: int
+
+    def fail(*_: Any) -> None:
+        raise Frozen(3)
+
+    with Own(fail, blocks=2) as own, pytest.raises(Frozen):
+        await stream.execute(own())
+
+
+async def test_a_kernel_waits_for_no_stream(stream: Stream) -> None:
+    """It would wait for itself, or for its thread: any such wait is refused, and so is closing what it runs on."""
+    x = await stream.to_device(np.ones(4))
+
+    async def synchronize() -> None:
+        await stream.synchronize()
+
+    acts: list[Callable[[], object]] = [
+        lambda: stream.execute(ops.Add(x, x)).wait(),
+        lambda: np.asarray(stream.execute(ops.Add(x, x)).output),
+        lambda: asyncio.run(synchronize()),
+        lambda: asyncio.run(stream.aclose()),
+    ]
+    for act in acts:
+        with Own(lambda *_, act=act: act()) as own, pytest.raises(WouldBlock, match="a kernel"):
+            await stream.execute(own())
+    assert (await stream.to_host(await stream.execute(ops.Add(x, x)))).tolist() == [2] * 4
 
 
 async def test_an_error_of_the_runtime_inside_a_kernel(stream: Stream) -> None:

@@ -194,8 +194,17 @@ def test_rounding_to_absurdly_many_digits_ends(stream: aacl.blocking.Stream) -> 
 def test_a_range_takes_one_number_for_each_part(stream: aacl.blocking.Stream) -> None:
     """None, or several, are refused."""
     for start in ([], [1, 2]):
-        with pytest.raises(InvalidArgument, match="start, limit and delta hold one number each"):
+        with pytest.raises(InvalidArgument, match="start .* must hold one element"):
             stream.execute(ops.Range(start, 1, 1))
+
+
+def test_plain_numbers_of_one_operator_have_one_type(stream: aacl.blocking.Stream) -> None:
+    """A fraction among them makes floats of all, where their places take floats."""
+    found = stream.execute(ops.Range(0.5, 3, 1))
+    assert (found.dtype, stream.to_host(found).tolist()) == (aacl.DataType.FLOAT, [0.5, 1.5, 2.5])
+
+    filled = stream.execute(ops.Fill([2, 2], 1.5))
+    assert stream.to_host(filled).tolist() == [[1.5, 1.5], [1.5, 1.5]]
 
 
 @pytest.mark.parametrize("perm", [[2, 1], [2**70, 1], [-3, 0], [0, 0]])

@@ -6,6 +6,7 @@ import gc
 import struct
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,54 @@ async def test_two_threads_that_need_the_same_choice(stream: Stream) -> None:
         for worker in workers:
             worker.join()
     assert len(asked) == 1
+
+
+async def test_selectors_that_execute_each_others_operators(stream: Stream) -> None:
+    """Two threads that choose for one signature each do not wait for each other's other choices."""
+    both = threading.Barrier(2)
+    x, y = await stream.to_device(np.ones(3)), await stream.to_device(np.ones(4))
+
+    def after(other: str) -> Any:
+        def select(inputs: Any, *_: Any) -> Launch:
+            if inputs[0].shape == (3,):
+                both.wait(10)
+                stream.execute(Operation(other, [y]))
+            return Launch("zero")
+
+        return select
+
+    done = []
+
+    def run(name: str) -> None:
+        stream.execute(Operation(name, [x]))
+        done.append(name)
+
+    kernels = {"zero": zero}
+    with (
+        register_operator("One", selector=after("Two"), kernels=kernels, infer=same),
+        register_operator("Two", selector=after("One"), kernels=kernels, infer=same),
+    ):
+        threads = [threading.Thread(target=run, args=(name,), daemon=True) for name in ("One", "Two")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+        assert sorted(done) == ["One", "Two"]
+
+
+async def test_a_selector_whose_exception_takes_no_notes(stream: Stream) -> None:
+    """It is the exception that comes."""
+
+    @dataclass(frozen=True)
+    class Frozen(Exception):
+        code: int
+
+    def select(*_: Any) -> Launch:
+        raise Frozen(3)
+
+    x = await stream.to_device(np.ones(3))
+    with _scaling(selector=select), pytest.raises(Frozen):
+        stream.execute(Operation("ScaleBy", [x]))
 
 
 async def test_a_selector_that_fails(stream: Stream) -> None:

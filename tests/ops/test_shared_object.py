@@ -132,6 +132,31 @@ def test_a_library_that_crashes_when_loaded_ends_another_process(tmp_path: Path)
         SharedKernel(made, "x")
 
 
+@pytest.mark.parametrize("when", ["constructor", "destructor"])
+def test_a_library_that_ends_the_process_that_loads_it(tmp_path: Path, when: str) -> None:
+    """It is not loaded here, whatever status it ends with."""
+    made = build_kernels(tmp_path, "#include <stdlib.h>\n"
+                                   f"__attribute__(({when})) static void go(void) {{ _Exit(0); }}\n"
+                                   "AACL_KERNEL(x) { }")  # fmt: skip
+    with pytest.raises(KernelLoadError, match=r"ELF file .* cannot be loaded: that ended a process with status 0"):
+        SharedKernel(made, "x")
+
+
+def test_a_library_that_starts_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a constructor leaves running, with the trial's output open, is not waited for."""
+    monkeypatch.setattr("aacl.ops._trial._PATIENCE", 10.0)
+    source = f"""
+    #include <unistd.h>
+    __attribute__((constructor)) static void go(void) {{
+        if (getpid() == {os.getpid()} || fork()) return;
+        sleep(15);
+        _exit(0);
+    }}
+    AACL_KERNEL(x) {{ }}
+    """
+    assert SharedKernel(build_kernels(tmp_path, source), "x").symbol == "x"
+
+
 def test_loading_does_not_change_how_this_thread_computes(tmp_path: Path) -> None:
     """A library that sets another rounding when it is loaded sets it for nobody."""
     source = "#include <fenv.h>\n__attribute__((constructor)) static void go(void) { fesetround(FE_UPWARD); }\n"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import linecache
 import sys
 import threading
+import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -43,6 +46,56 @@ async def test_a_programs_own_kernels_keep_their_exceptions(stream: Stream) -> N
     for estimate in (0, 10**9):
         with pytest.raises(Boom):
             await stream.execute(Own(fail, estimate=estimate))
+
+
+@dataclass(frozen=True)
+class Frozen(Exception):
+    """An exception that takes no notes."""
+
+    code: int = 3
+
+
+class Wordless(Exception):
+    """An exception that gives no text."""
+
+    def __str__(self) -> str:
+        raise Boom
+
+
+@pytest.mark.parametrize("error", [Frozen(), Wordless()], ids=["frozen", "wordless"])
+@pytest.mark.parametrize("halts", [False, True])
+async def test_exceptions_that_refuse_to_be_told_of(device: Device, error: Exception, halts: bool) -> None:
+    """They end their command as any other do, surface with their cause, and the stream goes on."""
+
+    def refuse() -> None:
+        raise error
+
+    async with Stream(device, stop_at_failure=halts) as stream:
+        stream.call(refuse)
+        later = stream.call(int)
+        await stream.barrier()
+        if halts:
+            assert isinstance(later.exception(), Aborted)
+            with pytest.raises(StreamError, match="stopped at a failure"):
+                stream.call(int)
+            stream.recover()
+        with pytest.raises(StreamError, match=type(error).__name__) as caught:
+            await stream.synchronize()
+        assert caught.value.__cause__ is error
+        assert await stream.call(int) == 0
+
+
+async def test_an_exception_that_is_raised_again_and_again_keeps_one_note(stream: Stream) -> None:
+    """One object may end many commands: what was said on it is not said again."""
+    error = Boom()
+
+    def refuse() -> None:
+        raise error
+
+    for _ in range(3):
+        with pytest.raises(Boom):
+            await stream.call(refuse)
+    assert len(error.__notes__) == 1
 
 
 async def test_errors_of_the_runtime_are_not_wrapped(stream: Stream) -> None:
@@ -349,3 +402,24 @@ def _device(stream: Stream) -> Device:
     owner = stream._owner
     assert isinstance(owner, aacl.Context)
     return owner.device
+
+
+async def test_failures_that_were_received_are_let_go(stream: Stream) -> None:
+    """A stream that is never synchronised keeps the errors that nobody has seen, and few of the others."""
+    for number in range(3):
+        stream.call(fail, f"unseen {number}")
+    received = []
+    for _ in range(200):
+        completion = stream.execute(PythonWork(fail))
+        received.append(weakref.ref(completion))
+        with pytest.raises(KernelError):
+            await completion
+        del completion
+    gc.collect()
+
+    assert sum(reference() is not None for reference in received) < 32
+    assert stream.statistics().failures == 3
+    with pytest.raises(StreamError, match="unseen 0") as caught:
+        await stream.synchronize()
+    assert "unseen 1" in _notes(caught.value)
+    assert "unseen 2" in _notes(caught.value)

@@ -93,6 +93,18 @@ def test_sizes() -> None:
         {"shape": 5},
         {"shape": (1.5,)},
         {"shape": (), "format": 999},
+        {"shape": (-1,), "ranges": [3]},
+        {"shape": (-1,), "ranges": [(0, "x")]},
+        {"shape": (-1,), "ranges": [(0, 1, 2)]},
+        {"shape": (-1,), "ranges": [(5, 2)]},
+        {"shape": (-1,), "ranges": [(-1, 4)]},
+        {"shape": (-1,), "ranges": [(0, -2)]},
+        {"shape": (1,) * 65},
+        {"shape": (0, 1 << 62, 1 << 62)},
+        {"shape": (2,), "value": [1.0, 2.0]},
+        {"shape": (), "value": np.float32(1)},
+        {"shape": (2,), "origin": 3},
+        {"shape": (2,), "origin": (Format.NCHW,)},
     ],
 )
 def test_parts_that_do_not_fit_are_refused(parts: dict[str, Any]) -> None:
@@ -105,6 +117,11 @@ def test_unknown_dtypes_are_refused() -> None:
     """As everywhere."""
     with pytest.raises(UnsupportedDataType):
         of("U3", ())
+
+
+def test_ranges_may_be_lists() -> None:
+    """Pairs of whole numbers of any kind are the same ranges."""
+    assert of("float32", (-1,), ranges=[[0, np.int64(5)]]) is of("float32", (-1,), ranges=((0, 5),))  # type: ignore[list-item] # lists
 
 
 def test_descriptions_are_not_made_by_hand() -> None:

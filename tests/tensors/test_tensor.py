@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from aacl import (
     ops,
 )
 from aacl.memory import host_memory, read_bytes
+from aacl.memory._buffer import wrap
 from tests.helpers import Hold
 
 
@@ -50,6 +52,25 @@ def test_the_parts_of_a_tensor(device: Device) -> None:
     assert tensor.desc is TensorDesc.of("int16", (2, 3), Format.NCHW)
     assert tensor.address == tensor.buffer.address
     assert repr(tensor) == "<Tensor INT16 [2, 3] on device 0>"
+
+
+def test_threads_that_ask_for_the_buffer_get_the_same_one(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is freed is freed for all."""
+    tensor, found, both = aacl.empty((4,), np.uint8), [], threading.Barrier(2)
+
+    def wrapped(*parts: Any) -> Any:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(0.2)  # the other thread comes so far only if nothing keeps it
+        return wrap(*parts)
+
+    monkeypatch.setattr("aacl.tensors._tensor.wrap", wrapped)
+    threads = [threading.Thread(target=lambda: found.append(tensor.buffer)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert found[0] is found[1] is tensor.buffer
 
 
 def test_the_view_is_the_memory(device: Device) -> None:

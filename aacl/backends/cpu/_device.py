@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aacl.abc import Array, DeviceBackend, DeviceProperties, Kernel, KernelRequest, ModelEngine
+from aacl.abc import (
+    Array,
+    DeviceBackend,
+    DeviceProperties,
+    Kernel,
+    KernelRequest,
+    ModelEngine,
+    NodeValue,
+    ObservedModel,
+)
 from aacl.backends.cpu._settings import core_count, memory_bytes, soc_name
-from aacl.backends.cpu._workers import Workers, parallel
+from aacl.backends.cpu._workers import Workers
 from aacl.errors import OutOfMemory
 
 if TYPE_CHECKING:
@@ -20,12 +30,14 @@ if TYPE_CHECKING:
 __all__ = ("CpuDevice",)
 
 _NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # the module names it from Python 3.13 on
+_SMALL = 16 << 20
+"""Bytes at the beginning that come in small pages: memory is given out from there on, and little should stay little."""
 _ndarray = np.ndarray
 Shape: TypeAlias = "tuple[int, ...]"
 
 
 class CpuDevice(DeviceBackend):
-    """Memory is one private mapping, committed page by page on first touch.
+    """Memory is one private mapping, committed page by page on first touch; beyond the first megabytes pages are large.
 
     It is never unmapped by hand: every array on it holds the mapping, so a
     stale view reads old bytes and cannot crash the process.
@@ -62,13 +74,26 @@ class CpuDevice(DeviceBackend):
 
         return load_model(graph)
 
+    def observe_model(
+        self,
+        graph: bytes | memoryview,
+        *,
+        times: bool,
+        wants: Callable[[str, str], bool] | None = None,
+        tell: Callable[[Sequence[NodeValue]], object] | None = None,
+    ) -> ObservedModel:
+        """Load a graph into ONNX Runtime sessions that are looked into."""
+        from aacl.backends.cpu.observed_models import observe_model
+
+        return observe_model(graph, times=times, wants=wants, tell=tell)
+
     def start(self, task: Callable[[], None]) -> None:
         """Run a task on one of the device's threads."""
         self._workers.start(task)
 
     def parallel(self, run: Callable[[int], object], count: int) -> None:
         """Spread calls over the threads that have nothing to do."""
-        parallel(run, count)
+        self._workers.parallel(run, count)
 
     def close(self) -> None:
         """End the threads; the mapping goes with the last array on it."""
@@ -77,7 +102,11 @@ class CpuDevice(DeviceBackend):
 
 def _reserve(nbytes: int) -> mmap.mmap:
     try:
-        return mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+        memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+        with contextlib.suppress(OSError):  # a kernel without large pages refuses
+            if nbytes > _SMALL:
+                memory.madvise(mmap.MADV_HUGEPAGE, _SMALL)
+        return memory
     except (OSError, ValueError, OverflowError) as error:
         raise OutOfMemory(
             f"cannot reserve {nbytes} bytes of addresses for a device: {error}; set AACL_DEVICE_MEMORY lower"

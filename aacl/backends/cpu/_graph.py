@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from aacl.backends.cpu._protobuf import delimited, varint
 from aacl.errors import ModelDataError
 
 if TYPE_CHECKING:
@@ -115,26 +116,13 @@ def _array(raw: memoryview, itemsize: int, dims: list[int]) -> Array:
 def _external(size: int) -> bytes:
     """The fields that declare a constant external."""
     entries = (("location", "constants"), ("offset", "0"), ("length", str(size)))
-    coded = b"".join(_coded(13, _coded(1, key.encode()) + _coded(2, value.encode())) for key, value in entries)
+    coded = b"".join(delimited(13, delimited(1, key.encode()) + delimited(2, value.encode())) for key, value in entries)
     return coded + b"\x70\x01"  # data_location = EXTERNAL
-
-
-def _coded(number: int, value: bytes) -> bytes:
-    return b"".join(_message(number, [value]))
 
 
 def _message(number: int, parts: list[Any]) -> list[Any]:
     """Return a length-delimited field in pieces."""
-    return [_varint_bytes(number << 3 | 2) + _varint_bytes(sum(map(len, parts))), *parts]
-
-
-def _varint_bytes(value: int) -> bytes:
-    coded = bytearray()
-    while value > 0x7F:
-        coded.append(value & 0x7F | 0x80)
-        value >>= 7
-    coded.append(value)
-    return bytes(coded)
+    return [varint(number << 3 | 2) + varint(sum(map(len, parts))), *parts]
 
 
 def _fields(message: memoryview) -> Iterator[_Field]:

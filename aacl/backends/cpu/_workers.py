@@ -7,6 +7,8 @@ from collections import deque
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from aacl.abc import one_by_one
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,8 +35,7 @@ class Workers:
             BaseException: what the failed call with the lowest number raised; later ones are not begun then.
         """
         if self._count < 2 or count < 2:
-            for number in range(count):
-                run(number)
+            one_by_one(run, count)
             return
         share = _Share(run, count)
         for _ in range(min(self._count, count) - 1):

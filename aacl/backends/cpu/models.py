@@ -8,11 +8,16 @@ and an idle session sleeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 from weakref import WeakSet
 
+import numpy as np
+
 from aacl.abc import Array, ModelEngine
+from aacl.backends.cpu._foreign import enter, foreign, leave
 from aacl.backends.cpu._graph import Graph
 from aacl.dtypes import DataType
 from aacl.errors import (
@@ -23,8 +28,18 @@ from aacl.errors import (
     ModelRunError,
 )
 
-__all__ = ("CpuModelEngine", "load_model")
+__all__ = (
+    "CpuModelEngine",
+    "Slot",
+    "array_of",
+    "bind_arrays",
+    "load_model",
+    "open_session",
+    "output_shapes",
+    "take_apart",
+)
 
+_LARGE = 1 << 22  # bytes of a graph below which taking it apart costs more than copying it
 _SILENT = 4  # ONNX Runtime's severity "fatal": everything else comes as an exception
 
 # ONNX element numbers by ONNX Runtime's type names.
@@ -50,7 +65,7 @@ _ELEMENTS: dict[str, tuple[int, DataType]] = {
 def load_model(graph: bytes | memoryview) -> CpuModelEngine:
     """Make a model ready to run from the bytes of an ONNX model.
 
-    Constants of 1 KiB and more are used where they lie in `graph`, which stays
+    In a graph that is not small, constants of 1 KiB and more are used where they lie, and `graph` stays
     alive as long as the engine; ONNX Runtime copies those that it lays out anew.
 
     Raises:
@@ -64,18 +79,22 @@ class CpuModelEngine(ModelEngine):
     """One ONNX Runtime session; runs of several bound calls may overlap."""
 
     def __init__(self, graph: bytes | memoryview) -> None:
-        self._graph: Graph | None = Graph.split(memoryview(graph).cast("B"))
-        self._session: Any = _session(self._graph)
+        self._graph: Graph | None = take_apart(graph)
+        self._session: Any = open_session(self._graph)
         self._bound: WeakSet[_BoundRun] = WeakSet()
-        self._inputs = [_Slot(node) for node in self._session.get_inputs()]
-        self._outputs = [_Slot(node) for node in self._session.get_outputs()]
+        self._inputs = [Slot(node) for node in self._session.get_inputs()]
+        self._outputs = [Slot(node) for node in self._session.get_outputs()]
         _check_separate(self._inputs, self._outputs)
 
     def __repr__(self) -> str:
         state = "closed" if self._session is None else f"{len(self._bound)} bound runs"
         return f"<CpuModelEngine {len(self._inputs)} inputs, {len(self._outputs)} outputs, {state}>"
 
-    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[[], object]:
+    def shapes(self, inputs: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...] | None, ...]:
+        """Return the outputs' shapes as far as the names of the model's free dims tell them."""
+        return output_shapes(self._inputs, inputs, self._outputs)
+
+    def bind(self, inputs: Sequence[Array], outputs: Sequence[Array | None]) -> Callable[[], Sequence[Array]]:
         """Return a call that runs the model straight on these arrays.
 
         Raises:
@@ -84,14 +103,8 @@ class CpuModelEngine(ModelEngine):
         """
         if self._session is None:
             raise ClosedResource("the model is closed; load it again before binding arrays to it")
-        _check(self._inputs, inputs, "input", ModelInputMismatch)
-        _check(self._outputs, outputs, "output", ModelOutputMismatch)
-        binding = self._session.io_binding()
-        for slot, array in zip(self._inputs, inputs, strict=True):
-            binding.bind_input(slot.name, "cpu", 0, slot.element, array.shape, array.ctypes.data)
-        for slot, array in zip(self._outputs, outputs, strict=True):
-            binding.bind_output(slot.name, "cpu", 0, slot.element, array.shape, array.ctypes.data)
-        bound = _BoundRun(self._session, binding, (*inputs, *outputs))
+        binding, made = bind_arrays(self._session, self._inputs, inputs, self._outputs, outputs)
+        bound = _BoundRun(self._session, binding, (*inputs, *outputs), made)
         self._bound.add(bound)
         return bound
 
@@ -102,40 +115,123 @@ class CpuModelEngine(ModelEngine):
         self._session = self._graph = None
 
 
+def output_shapes(
+    takes: Sequence[Slot], inputs: Sequence[tuple[int, ...]], gives: Sequence[Slot]
+) -> tuple[tuple[int, ...] | None, ...]:
+    """Return the shapes of outputs as far as the names of free dims tell them, for inputs of these shapes."""
+    sizes: dict[str, int] = {}
+    doubtful: set[str] = set()  # names that stand for two sizes at once: their model is careless, but may run
+    for slot, shape in zip(takes, inputs, strict=True):
+        for dim, size in zip(slot.dims, shape, strict=False):
+            if isinstance(dim, str) and sizes.setdefault(dim, size) != size:
+                doubtful.add(dim)
+    for name in doubtful:
+        del sizes[name]
+    return tuple([slot.resolved(sizes) for slot in gives])
+
+
+def bind_arrays(
+    session: Any,
+    takes: Sequence[Slot],
+    inputs: Sequence[Array],
+    gives: Sequence[Slot],
+    outputs: Sequence[Array | None],
+) -> tuple[Any, tuple[tuple[int, Slot], ...]]:
+    """Tie a session to arrays; return the binding, and by position the outputs that ONNX Runtime is to allocate.
+
+    Raises:
+        ModelInputMismatch, ModelOutputMismatch: the count, or an array's shape, dtype or layout, does not fit.
+    """
+    _check(takes, inputs, "input", ModelInputMismatch)
+    _check(gives, outputs, "output", ModelOutputMismatch)
+    binding = session.io_binding()
+    for slot, array in zip(takes, inputs, strict=True):
+        binding.bind_input(slot.name, "cpu", 0, slot.element, array.shape, array.ctypes.data)
+    made = []
+    for position, (slot, target) in enumerate(zip(gives, outputs, strict=True)):
+        if target is None:
+            made.append((position, slot))
+            binding.bind_output(slot.name, "cpu")
+        else:
+            binding.bind_output(slot.name, "cpu", 0, slot.element, target.shape, target.ctypes.data)
+    return binding, tuple(made)
+
+
 class _BoundRun:
     """One set of arrays bound to a session; it keeps them alive."""
 
-    __slots__ = ("__weakref__", "_arrays", "_binding", "_run")
+    __slots__ = ("__weakref__", "_arrays", "_binding", "_made", "_run")
 
-    def __init__(self, session: Any, binding: Any, arrays: tuple[Array, ...]) -> None:
+    def __init__(
+        self, session: Any, binding: Any, arrays: tuple[Array | None, ...], made: tuple[tuple[int, Slot], ...]
+    ) -> None:
+        """Hold what was bound; ``made`` are the outputs that ONNX Runtime is to allocate, by position."""
         self._run = session.run_with_iobinding
         self._binding = binding
-        self._arrays = arrays
+        self._arrays, self._made = arrays, made
 
-    def __call__(self) -> None:
+    def __call__(self) -> Sequence[Array]:
         try:
+            enter(self)
             self._run(self._binding)
+            return self._take() if self._made else ()
         except ClosedResource:
             raise
         except Exception as error:
             raise ModelRunError(f"the model failed while it ran: {error}") from error
+        finally:
+            leave(self)
+
+    def _take(self) -> list[Array]:
+        """Take over what the run allocated; left in the binding, it would be what the next run must fit."""
+        values = self._binding.get_outputs()
+        taken = []
+        for position, slot in self._made:
+            taken.append(array_of(values[position], slot.dtype))
+            self._binding.bind_output(slot.name, "cpu")
+        return taken
 
     def release(self) -> None:
         """Let go of the session: a binding must not outlive it."""
         self._run, self._binding, self._arrays = _closed, None, ()
 
 
+class _Memory:
+    """The elements of a value of ONNX Runtime's, for `numpy.asarray`; it keeps the value."""
+
+    __slots__ = ("__array_interface__", "_value")
+
+    def __init__(self, value: Any, nbytes: int) -> None:
+        self._value = value
+        self.__array_interface__ = {
+            "version": 3, "shape": (nbytes,), "typestr": "|u1", "data": (value.data_ptr(), False)
+        }  # fmt: skip
+
+
+def array_of(value: Any, dtype: np.dtype[Any]) -> Array:
+    """Return a value's elements in place; ``OrtValue.numpy`` would copy them, and knows fewer data types."""
+    shape = tuple(value.shape())
+    nbytes = math.prod(shape) * dtype.itemsize
+    if not nbytes:
+        return np.empty(shape, dtype)
+    return np.asarray(_Memory(value, nbytes)).view(dtype).reshape(shape)
+
+
 def _closed(_binding: object) -> None:
     raise ClosedResource("the model is closed; load it again before running it")
 
 
-class _Slot:
+class Slot:
     """One input or output, as the session describes it."""
 
-    __slots__ = ("dtype", "element", "name", "shape")
+    __slots__ = ("dims", "dtype", "element", "name", "shape")
 
     def __init__(self, node: Any) -> None:
-        self.name: str = node.name
+        try:
+            self.name: str = node.name
+            self.dims: tuple[int | str | None, ...] = tuple(node.shape)  # a free dim's name, None without one
+        except UnicodeDecodeError as error:
+            raise ModelDataError(f"a name in the model is no UTF-8 text ({error}); convert it again") from error
         try:
             self.element, data_type = _ELEMENTS[node.type]
         except KeyError:
@@ -144,7 +240,12 @@ class _Slot:
                 f"it takes {', '.join(_ELEMENTS)}"
             ) from None
         self.dtype = data_type.numpy_dtype
-        self.shape: tuple[int | None, ...] = tuple(dim if isinstance(dim, int) else None for dim in node.shape)
+        self.shape: tuple[int | None, ...] = tuple(dim if isinstance(dim, int) else None for dim in self.dims)
+
+    def resolved(self, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
+        """Return the shape with free dims of these sizes, None if one is not among them."""
+        found = [sizes.get(dim) if isinstance(dim, str) else dim for dim in self.dims]
+        return None if None in found else tuple([dim for dim in found if dim is not None])
 
     def fits(self, array: Array) -> bool:
         return (
@@ -159,7 +260,7 @@ class _Slot:
         return f"{self.dtype} of shape [{dims}], C-contiguous"
 
 
-def _check_separate(inputs: Sequence[_Slot], outputs: Sequence[_Slot]) -> None:
+def _check_separate(inputs: Sequence[Slot], outputs: Sequence[Slot]) -> None:
     """Refuse an output that is an input: ONNX Runtime never writes it to the memory bound."""
     shared = {slot.name for slot in inputs}.intersection(slot.name for slot in outputs)
     if shared:
@@ -168,15 +269,15 @@ def _check_separate(inputs: Sequence[_Slot], outputs: Sequence[_Slot]) -> None:
 
 
 def _check(
-    slots: Sequence[_Slot],
-    arrays: Sequence[Array],
+    slots: Sequence[Slot],
+    arrays: Sequence[Array | None],
     role: str,
     mismatch: type[ModelInputMismatch | ModelOutputMismatch],
 ) -> None:
     if len(slots) != len(arrays):
         raise mismatch(f"the model has {len(slots)} {role}s, and {len(arrays)} were given; give one array each")
     for index, (slot, array) in enumerate(zip(slots, arrays, strict=True)):
-        if not slot.fits(array):
+        if array is not None and not slot.fits(array):
             layout = "" if array.flags.c_contiguous else ", not C-contiguous"
             raise mismatch(
                 f"{role} {index} ({slot.name!r}) takes {slot.describe()}; "
@@ -184,17 +285,43 @@ def _check(
             )
 
 
-def _session(graph: Graph) -> Any:
+def take_apart(graph: bytes | memoryview) -> Graph:
+    """Return a graph's bytes with large constants beside them, where that pays."""
+    whole = memoryview(graph).cast("B")
+    return Graph.split(whole) if len(whole) >= _LARGE else Graph(bytes(whole), {})
+
+
+def open_session(graph: Graph, profile: str = "") -> Any:
+    """Return an ONNX Runtime session.
+
+    Args:
+        graph: the model.
+        profile: where it writes its profile, once that is ended: a path without the end of the file's name.
+
+    Raises:
+        ModelDataError: ONNX Runtime does not load it.
+    """
+    with foreign():
+        return _session(graph, profile)
+
+
+def _session(graph: Graph, profile: str) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    if profile:
+        options.enable_profiling, options.profile_file_prefix = True, profile
     # Runs inherit the session's severity: options of their own would cost 45 us a run, for a logger.
     options.log_severity_level = _SILENT
+    # A graph that names files for its data has them nowhere: a model is one file, and no other is read.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
     names, values = list(graph.constants), list(graph.constants.values())
     if names:
         wrap = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type
         options.add_external_initializers(names, [wrap(array, element) for array, element in values])
     try:
-        return onnxruntime.InferenceSession(graph.skeleton, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            graph.skeleton, options, providers=["CPUExecutionProvider"], enable_fallback=0
+        )  # the fallback would print, and try the same once more
     except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
         raise ModelDataError(f"ONNX Runtime cannot load the model: {error}") from error

@@ -6,8 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
+from aacl.ops._infer._agreement import broadcast_inputs, present, require_equal_dtypes
+from aacl.ops._infer._channels import channel_axis
 from aacl.ops._infer._dims import Dim
+from aacl.ops._infer._elementwise import like_first
+from aacl.ops._infer._requirements import require_one
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -15,25 +18,21 @@ if TYPE_CHECKING:
 
     from aacl.ops._infer._dims import Shape
 
-__all__ = ("channel_axis", "halved", "packed")
+__all__ = ("halved", "packed")
 
 
-@rule(
+rule(
     *("BNLL", "CeluV2", "FastGeluV2", "Hardswish", "Relu6D", "Shrink", "SoftplusV2", "ThresholdedRelu"),
-)
-def like_first(call: Call) -> Sequence[Output]:
-    """The output has the input's shape."""
-    return [call.like(0, call.shape(0))]
+)(like_first)
 
 
 @rule("ThresholdV2")
 def threshold(call: Call) -> Sequence[Output]:
     """As ``x``; the threshold and the value are one element each, of its dtype."""
-    require_equal_dtypes(call, [index for index in range(len(call.inputs)) if call.has(index)])
+    require_equal_dtypes(call, present(call))
     for index in range(1, len(call.inputs)):
-        shape = call.shape(index) if call.has(index) else ()
-        if shape is not None and not all(dim.meets(Dim(1, 1)) for dim in shape):
-            raise call.error(f"{call.titled(index)} must hold one element")
+        if call.has(index):
+            require_one(call, index)
     return [call.like(0, call.shape(0))]
 
 
@@ -102,10 +101,3 @@ def packed(shape: Shape) -> Shape:
     *others, last = shape
     most = last.most if last.most == math.inf else -(-int(last.most) // 8)
     return (*others, Dim(-(-last.least // 8), most))
-
-
-def channel_axis(call: Call, rank: int) -> int:
-    """Return the axis of the channels: the last one of NHWC and NDHWC, else axis 1, or 0 of one dim."""
-    if call.desc(0).format.name in ("NHWC", "NDHWC"):
-        return max(rank - 1, 0)
-    return min(1, max(rank - 1, 0))

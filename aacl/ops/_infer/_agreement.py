@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.errors import UnsupportedDataType
-from aacl.ops._infer._dims import Shape, broadcast
+from aacl.ops._infer._dims import Dim, Shape, broadcast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aacl.ops._infer._rules import Call
 
-__all__ = ("broadcast_inputs", "equal_shapes", "require_equal_dtypes")
+__all__ = ("broadcast_inputs", "equal_shapes", "present", "require_equal_dtypes", "require_spread", "spreads")
 
 
 def broadcast_inputs(call: Call, indexes: Sequence[int] | None = None) -> Shape:
@@ -57,3 +57,26 @@ def require_equal_dtypes(call: Call, indexes: Sequence[int]) -> None:
                 f"operator {call.schema.op_type}: input {call.names[first]} is {call.desc(first).dtype.name} and "
                 f"input {call.names[index]} is {call.desc(index).dtype.name}; they must be equal, use Cast"
             )
+
+
+def present(call: Call) -> tuple[int, ...]:
+    """Return the places of the inputs that are there."""
+    return tuple(index for index in range(len(call.inputs)) if call.has(index))
+
+
+def require_spread(call: Call, index: int, onto: int = 0) -> None:
+    """Refuse an input that does not broadcast to the shape of another one.
+
+    Raises:
+        InvalidArgument: it does not.
+    """
+    if not spreads(call.shape(index), call.shape(onto)):
+        raise call.mismatch(index, onto, "do not fit: the first one must broadcast to the shape of the second one")
+
+
+def spreads(part: Shape, whole: Shape) -> bool:
+    """Whether a shape may broadcast to another one, as far as both are known."""
+    if part is None or whole is None:
+        return True
+    lead, one = len(whole) - len(part), Dim(1, 1)
+    return lead >= 0 and all(p.meets(w) or p.meets(one) for p, w in zip(part, whole[lead:], strict=True))

@@ -8,8 +8,9 @@ from aacl.dtypes import DataType, Format
 from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
 from aacl.ops._infer._dims import Dim, fixed, product
 from aacl.ops._infer._dims import broadcast as broadcast_dims
-from aacl.ops._infer._elementwise import broadcast_format, promoted
+from aacl.ops._infer._elementwise import broadcast_format, like_first, promoted
 from aacl.ops._infer._reduction import without
+from aacl.ops._infer._requirements import require_count, require_one
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-@rule(
+rule(
     *("Inv", "IsNegInf", "IsPosInf", "NanToNum", "PopulationCount", "StopGradient", "TensorMove"),
     *("TensorRedirect",),
-)
-def like_first(call: Call) -> Sequence[Output]:
-    """The output has the first input's shape."""
-    return [call.like(0, call.shape(0))]
+)(like_first)
 
 
 @rule(
@@ -59,7 +57,7 @@ def clip(call: Call) -> Sequence[Output]:
 def with_one_element(call: Call) -> Sequence[Output]:
     """The first two inputs broadcast; the third is one element."""
     require_equal_dtypes(call, range(3))
-    _require_one(call, 2)
+    require_one(call, 2)
     return [Output(call.desc(0).dtype, broadcast_inputs(call, range(2)), broadcast_format(call))]
 
 
@@ -68,7 +66,7 @@ def axpy(call: Call) -> Sequence[Output]:
     """``x1`` and ``x2`` broadcast to their common dtype; alpha is one element."""
     dtype = promoted(call.desc(0).dtype, call.desc(1).dtype)
     if call.has(2):
-        _require_one(call, 2)
+        require_one(call, 2)
         dtype = promoted(dtype, call.desc(2).dtype)
     return [Output(dtype, broadcast_inputs(call, range(2)), broadcast_format(call))]
 
@@ -125,10 +123,7 @@ def cast_like(call: Call) -> Sequence[Output]:
 @rule("Copy")
 def copies(call: Call) -> Sequence[Output]:
     """``N`` outputs like the input."""
-    count = call.attributes["N"]
-    if count < 1:
-        raise call.error(f"N is {count}; it is the number of copies, 1 or more")
-    return [call.like(0, call.shape(0))] * count
+    return [call.like(0, call.shape(0))] * require_count(call, "N")
 
 
 @rule("StrideAdd")
@@ -170,9 +165,3 @@ def _reduced(call: Call, name: str, shape: Shape) -> Shape:
         return None
     axes = call.attributes[name] or range(len(shape))
     return without(shape, {call.axis(axis, len(shape), name) for axis in axes}, call.attributes["keep_dims"])
-
-
-def _require_one(call: Call, index: int) -> None:
-    shape = call.shape(index)
-    if shape is not None and not all(dim.meets(Dim(1, 1)) for dim in shape):
-        raise call.error(f"{call.titled(index)} must hold one element")

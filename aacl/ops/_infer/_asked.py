@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from aacl.ops._infer._rules import Call
 
-__all__ = ("asked_dtype", "asked_sizes", "at_most")
+__all__ = ("asked_dtype", "asked_shape", "asked_sizes", "at_most")
 
 
 def asked_dtype(call: Call, name: str, output: int = 0) -> DataType:
@@ -25,8 +25,8 @@ def asked_dtype(call: Call, name: str, output: int = 0) -> DataType:
     number = call.attributes[name]
     allowed = call.schema.outputs[output].dtypes
     if number not in allowed:
-        names = ", ".join(f"{dtype.name} ({dtype.value})" for dtype in sorted(allowed))
-        raise UnsupportedDataType(f"operator {call.schema.op_type}: {name} is {number}; it takes {names}")
+        names = ", ".join(map(_named, sorted(allowed)))
+        raise UnsupportedDataType(f"operator {call.schema.op_type}: {name} is {_named(number)}; it takes {names}")
     return DataType(number)
 
 
@@ -44,3 +44,23 @@ def asked_sizes(call: Call, sizes: Sequence[int]) -> tuple[Dim, ...]:
     if any(size < 0 for size in sizes):
         raise call.error(f"the shape asked for, {tuple(sizes)}, has a negative dim")
     return fixed(*sizes)
+
+
+def asked_shape(call: Call, index: int) -> Shape:
+    """Return the shape that an input holds: free dims where only their number is known.
+
+    Raises:
+        InvalidArgument: the input has more than one dim, or a number is negative.
+    """
+    sizes, count = call.integers(index), call.length(index)
+    if sizes is None:
+        return None if count is None else (FREE,) * count
+    return asked_sizes(call, sizes)
+
+
+def _named(number: int) -> str:
+    """Return a dtype's name and number; the number alone where there is no such dtype."""
+    try:
+        return f"{DataType(number).name} ({int(number)})"
+    except ValueError:
+        return str(number)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
 from aacl.errors import NotSupported
-from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
+from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes, require_spread, spreads
 from aacl.ops._infer._dims import Dim, Shape, fixed
-from aacl.ops._infer._losses import require_spread, spreads
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -68,6 +67,8 @@ def masked_softmax(call: Call) -> Sequence[Output]:
         if any(not a.meets(b) for a, b in zip(shape[-3:], bias[-3:], strict=True)):
             raise call.mismatch(0, 2, "do not fit: the bias has the last three dims of x")
     mask = call.shape(1) if call.has(1) else None
+    if mask is not None and len(mask) < 2:
+        raise call.error(f"{call.titled(1)} needs two dims at least, the last two of x")
     if shape is not None and mask is not None:
         windows = next((dim for dim in mask[:-2] if dim != Dim(1, 1)), Dim(1, 1))
         lead = shape[0] if len(shape) == 4 else shape[1]

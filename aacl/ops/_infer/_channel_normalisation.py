@@ -19,6 +19,8 @@ def instance_norm(call: Call) -> Sequence[Output]:
     shape = call.shape(0)
     if shape is None:
         return [call.like(0, None, output) for output in range(3)]
+    if len(shape) < 2:
+        raise call.error(f"{call.titled(0)} needs batch and channels")
     channel = named_axis(call, len(shape))
     for index in (1, 2):
         per_channel(call, index, shape, channel)

@@ -16,11 +16,13 @@ _LAST = frozenset({Format.NHWC, Format.NDHWC})
 
 
 def channel_axis(call: Call, rank: int, default: int = 1, index: int = 0) -> int:
-    """Return the axis that an input's format names; the default where its format says nothing."""
+    """Return the axis that an input's format names; the default where its format says nothing.
+
+    A tensor of one dim has its channels there, whatever it is said to be.
+    """
     layout = call.desc(index).format
-    if layout in _FIRST:
-        return 1
-    return (rank - 1 if layout in _LAST else default) % max(rank, 1)
+    axis = 1 if layout in _FIRST else -1 if layout in _LAST else default
+    return axis % rank if rank > 1 else 0
 
 
 def spatial_axes(call: Call, rank: int, default: int = -1) -> tuple[int, ...]:

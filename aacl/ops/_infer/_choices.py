@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
+from aacl.ops._infer._agreement import require_spread
 from aacl.ops._infer._dims import FREE, Dim, Shape
-from aacl.ops._infer._losses import require_spread
-from aacl.ops._infer._random import typed
+from aacl.ops._infer._random import check_seeds, typed
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def hits(call: Call) -> Sequence[Output]:
 @rule("StatelessBernoulliV2")
 def hits_by_input(call: Call) -> Sequence[Output]:
     """As the input, of the attribute's dtype, its own if none is given."""
+    check_seeds(call)
     wanted = call.attributes["dtype"]
     dtype = call.desc(0).dtype if wanted is DataType.UNDEFINED else typed(call)
     return [Output(dtype, call.shape(0), call.desc(0).format)]
@@ -34,6 +35,7 @@ def hits_by_input(call: Call) -> Sequence[Output]:
 @rule("Multinomial", "StatelessMultinomial")
 def classes(call: Call) -> Sequence[Output]:
     """``[rows, num_samples]``, of the attribute's dtype."""
+    check_seeds(call)
     count = call.integer(1)
     return [Output(typed(call), _rows(call, FREE if count is None else _samples(call, count)))]
 
@@ -50,6 +52,7 @@ def classes_by_attribute(call: Call) -> Sequence[Output]:
 @rule("MultinomialWithReplacement")
 def classes_by_weights(call: Call) -> Sequence[Output]:
     """``[rows, numsamples]``, or ``[numsamples]`` for weights of one dim."""
+    check_seeds(call)
     shape, count = call.shape(0), call.attributes["numsamples"]
     if shape is not None and len(shape) not in (1, 2):
         raise call.error(f"{call.titled(0)} must have one or two dims")
@@ -67,6 +70,7 @@ def permutation(call: Call) -> Sequence[Output]:
 @rule("StatelessRandperm")
 def stateless_permutation(call: Call) -> Sequence[Output]:
     """``n`` numbers, of the attribute's dtype."""
+    check_seeds(call)
     count = call.integer(0)
     return [Output(typed(call), (FREE if count is None else _samples(call, count),))]
 

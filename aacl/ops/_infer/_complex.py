@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
-from aacl.ops._infer._elementwise import broadcast_format
+from aacl.ops._infer._elementwise import broadcast_format, like_first
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def angle(call: Call) -> Sequence[Output]:
     return [Output(DataType.FLOAT16 if half else DataType.FLOAT, call.shape(0), call.desc(0).format)]
 
 
-@rule("Conj")
-def conjugate(call: Call) -> Sequence[Output]:
-    """As the input."""
-    return [call.like(0, call.shape(0))]
+rule("Conj")(like_first)
 
 
 def _wanted(call: Call) -> DataType:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape, broadcast, fixed, product
+from aacl.ops._infer._requirements import require_one, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def outer(call: Call) -> Sequence[Output]:
     """A matrix of two vectors."""
     require_equal_dtypes(call, (0, 1))
     for index in (0, 1):
-        shape = call.shape(index)
-        if shape is not None and len(shape) != 1:
-            raise call.error(f"{call.titled(index)} must have one dim")
+        require_rank(call, index, 1)
     rows, columns = ((call.shape(index) or (FREE,))[0] for index in (0, 1))
     return [Output(call.desc(0).dtype, (rows, columns))]
 
@@ -75,9 +74,7 @@ def add_products(call: Call) -> Sequence[Output]:
     require_equal_dtypes(call, range(5))
     shape = equal_shapes(call, (0, 1, 2))
     for index in (3, 4):
-        factor = call.shape(index)
-        if factor is not None and not product(factor).meets(Dim(1, 1)):
-            raise call.error(f"{call.titled(index)} must hold one element")
+        require_one(call, index)
     return [call.like(0, shape)]
 
 
@@ -123,9 +120,7 @@ def distances(call: Call) -> Sequence[Output]:
 @rule("Pdist")
 def pair_distances(call: Call) -> Sequence[Output]:
     """One distance for each pair of rows."""
-    shape = call.shape(0)
-    if shape is not None and len(shape) != 2:
-        raise call.error(f"{call.titled(0)} must have 2 dims")
+    shape = require_rank(call, 0, 2)
     if shape is None or not shape[0].is_fixed:
         return [Output(call.desc(0).dtype, (FREE,))]
     return [Output(call.desc(0).dtype, fixed(shape[0].least * (shape[0].least - 1) // 2))]

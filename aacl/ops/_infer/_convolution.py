@@ -15,10 +15,9 @@ from aacl.ops._infer._filters import (
     dims_of,
     each_window,
     filter_dims,
-    rank_of,
 )
 from aacl.ops._infer._rules import Call, Output, rule
-from aacl.ops._infer._windows import layout_of, paddings, slide
+from aacl.ops._infer._windows import layout_of, paddings, rank_of, slide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

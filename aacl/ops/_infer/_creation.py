@@ -6,8 +6,10 @@ import math
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._asked import asked_sizes
+from aacl.ops._infer._agreement import require_equal_dtypes
+from aacl.ops._infer._asked import asked_dtype, asked_shape, asked_sizes
 from aacl.ops._infer._dims import FREE, Shape, fixed
+from aacl.ops._infer._requirements import require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -19,16 +21,14 @@ __all__ = ()
 @rule("Fill")
 def fill(call: Call) -> Sequence[Output]:
     """The shape that ``dims`` holds, of the value's dtype."""
-    dims = call.integers(0)
-    if dims is None:
-        count = call.length(0)
-        return [Output(call.desc(1).dtype, None if count is None else (FREE,) * count)]
-    return [Output(call.desc(1).dtype, asked_sizes(call, dims))]
+    require_ones(call, "value")
+    return [Output(call.desc(1).dtype, asked_shape(call, 0))]
 
 
 @rule("FillD")
 def fill_attribute(call: Call) -> Sequence[Output]:
     """As Fill, with an attribute."""
+    require_ones(call, "value")
     return [Output(call.desc(0).dtype, asked_sizes(call, call.attributes["dims"]))]
 
 
@@ -37,18 +37,18 @@ def eye(call: Call) -> Sequence[Output]:
     """``batch_shape`` before rows and columns; no columns given, as many as rows."""
     rows, columns = call.attributes["num_rows"], call.attributes["num_columns"]
     sizes = (*call.attributes["batch_shape"], rows, columns or rows)
-    return [Output(DataType(call.attributes["dtype"]), asked_sizes(call, sizes))]
+    return [Output(asked_dtype(call, "dtype"), asked_sizes(call, sizes))]
 
 
 @rule("Range")
 def range_(call: Call) -> Sequence[Output]:
     """The numbers from start to before limit."""
+    require_ones(call, "start", "limit", "delta")
+    require_equal_dtypes(call, (0, 1, 2))
     parts = [call.desc(index).value for index in range(3)]
     dtype = call.desc(0).dtype
     if any(part is None for part in parts):
         return [Output(dtype, (FREE,))]
-    if any(part is not None and part.size != 1 for part in parts):
-        raise call.error("start, limit and delta hold one number each")
     start, limit, delta = (part.reshape(-1)[0].item() for part in parts if part is not None)
     return [Output(dtype, _count(call, start, limit, delta))]
 
@@ -63,13 +63,13 @@ def range_attribute(call: Call) -> Sequence[Output]:
 def shape(call: Call) -> Sequence[Output]:
     """One number a dim."""
     dims = call.shape(0)
-    return [Output(DataType(call.attributes["dtype"]), (FREE,) if dims is None else fixed(len(dims)))]
+    return [Output(asked_dtype(call, "dtype"), (FREE,) if dims is None else fixed(len(dims)))]
 
 
 @rule("Size")
 def size(call: Call) -> Sequence[Output]:
     """One number."""
-    return [Output(DataType(call.attributes["dtype"]), ())]
+    return [Output(asked_dtype(call, "dtype"), ())]
 
 
 @rule("Rank")

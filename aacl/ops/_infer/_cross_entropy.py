@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
-from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
+from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
 from aacl.ops._infer._losses import reduced, reduction
+from aacl.ops._infer._requirements import require_ones, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def softmax_cross_entropy(call: Call) -> Sequence[Output]:
     """One loss a row, and the gradient, as the two inputs broadcast; both have two dims."""
     require_equal_dtypes(call, (0, 1))
     for index in (0, 1):
-        _require_rank(call, index, 2)
+        require_rank(call, index, 2)
     shape = broadcast_inputs(call)
     return [call.like(0, None if shape is None else shape[:1]), call.like(0, shape, 1)]
 
@@ -30,8 +31,8 @@ def softmax_cross_entropy(call: Call) -> Sequence[Output]:
 def sparse_softmax_cross_entropy(call: Call) -> Sequence[Output]:
     """One loss a label, and the gradient, as the features ``[N, C]``."""
     shape, labels = call.shape(0), call.shape(1)
-    _require_rank(call, 0, 2)
-    _require_rank(call, 1, 1)
+    require_rank(call, 0, 2)
+    require_rank(call, 1, 1)
     rows = _joined(call, shape[:1] if shape else None, labels, "do not fit: there is one label a row")
     if shape is not None and rows is not None:
         shape = (rows[0], shape[1])
@@ -60,6 +61,7 @@ def likelihood_gradient(call: Call) -> Sequence[Output]:
     target = _labelled(call, call.shape(0), call.shape(2), 0, 2)
     _check_weight(call, call.shape(0), 3)
     require_equal_dtypes(call, (0, 1, 3, 4))
+    require_ones(call, "total_weight")
     if reduction(call) == "none":
         _joined(call, call.shape(1), target, "do not fit: without reduction there is one gradient a target", (1, 2))
     elif call.desc(1).element_count not in (-1, 1):
@@ -70,12 +72,12 @@ def likelihood_gradient(call: Call) -> Sequence[Output]:
 @rule("CTCLossV2")
 def ctc_loss(call: Call) -> Sequence[Output]:
     """``[N]`` costs and ``[N, T, 2 S + 1]`` logarithms of chances from ``[T, N, C]`` inputs."""
-    _require_rank(call, 0, 3)
+    require_rank(call, 0, 3)
+    _check_lengths(call, 0, (2, 3))
+    _check_targets(call, 0, 1)
     shape, targets = call.shape(0), call.shape(1)
     if shape is None or targets is None:
         return [call.like(0, None), call.like(0, None, 1)]
-    if len(targets) not in (1, 2):
-        raise call.error(f"{call.titled(1)} must have two dims, [N, S], or one with all targets in a row")
     steps, batch = shape[:2]
     longest = targets[1] if len(targets) == 2 else _longest(call)
     states = Dim(2 * longest.least + 1, 2 * longest.most + 1)
@@ -85,16 +87,21 @@ def ctc_loss(call: Call) -> Sequence[Output]:
 @rule("CTCLossV2Grad")
 def ctc_loss_gradient(call: Call) -> Sequence[Output]:
     """As the logarithms of chances."""
-    _require_rank(call, 1, 3)
+    require_rank(call, 1, 3)
+    _check_lengths(call, 1, (0, 3, 4, 5))
+    _check_targets(call, 1, 2)
     return [call.like(1, call.shape(1))]
 
 
 @rule("CTCGreedyDecoder")
 def ctc_greedy_decoder(call: Call) -> Sequence[Output]:
     """Indices ``[n, 2]`` and values ``[n]`` of what was decoded, its shape, and ``[N, 1]`` costs."""
-    _require_rank(call, 0, 3)
+    require_rank(call, 0, 3)
     shape = call.shape(0)
     steps, batch = (FREE, FREE) if shape is None else shape[:2]
+    if shape is not None and not shape[2].most:
+        raise call.error(f"{call.titled(0)} must have one class at least, the blank")
+    _joined(call, (batch,), require_rank(call, 1, 1), "do not fit: there is one length for each sequence")
     found = Dim(0, steps.times(batch).most)
     return [
         Output(DataType.INT64, (found, *fixed(2))),
@@ -104,16 +111,30 @@ def ctc_greedy_decoder(call: Call) -> Sequence[Output]:
     ]
 
 
+def _check_lengths(call: Call, chances: int, places: Sequence[int]) -> None:
+    """Refuse inputs that do not hold one number for each sequence of a batch, the middle axis of the chances."""
+    shape = call.shape(chances)
+    for index in places:
+        found = call.shape(index)
+        if shape is not None and found is not None and not product(found).meets(shape[1]):
+            raise call.mismatch(chances, index, "do not fit: there is one number for each sequence")
+
+
+def _check_targets(call: Call, chances: int, index: int) -> None:
+    """Refuse targets that are neither a row for each sequence nor all in one row."""
+    shape, targets = call.shape(chances), call.shape(index)
+    if targets is None:
+        return
+    if len(targets) not in (1, 2):
+        raise call.error(f"{call.titled(index)} must have two dims, [N, S], or one with all targets in a row")
+    if len(targets) == 2 and shape is not None and not targets[0].meets(shape[1]):
+        raise call.mismatch(chances, index, "do not fit: there is one row of targets for each sequence")
+
+
 def _longest(call: Call) -> Dim:
     """Return what is known of the longest target, from the lengths' values."""
     lengths = call.integers(3)
     return FREE if lengths is None else Dim(max(lengths, default=0), max(lengths, default=0))
-
-
-def _require_rank(call: Call, index: int, rank: int) -> None:
-    shape = call.shape(index)
-    if shape is not None and len(shape) != rank:
-        raise call.error(f"{call.titled(index)} must have {rank} dim{'s' if rank > 1 else ''}")
 
 
 def _joined(call: Call, left: Shape, right: Shape, text: str, places: tuple[int, int] = (0, 1)) -> Shape:

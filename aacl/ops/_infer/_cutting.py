@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import require_equal_dtypes
-from aacl.ops._infer._asked import asked_sizes
-from aacl.ops._infer._dims import FREE, Dim, Shape
+from aacl.ops._infer._asked import asked_shape, asked_sizes
+from aacl.ops._infer._dims import Dim, Shape
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -78,10 +78,7 @@ def assign(call: Call) -> Sequence[Output]:
 @rule("StridedSliceGrad")
 def grad(call: Call) -> Sequence[Output]:
     """The shape that the first input holds."""
-    dims, count = call.integers(0), call.length(0)
-    if dims is None:
-        return [Output(call.desc(4).dtype, None if count is None else (FREE,) * count)]
-    return [Output(call.desc(4).dtype, asked_sizes(call, dims))]
+    return [Output(call.desc(4).dtype, asked_shape(call, 0))]
 
 
 @rule("StridedSliceGradD")

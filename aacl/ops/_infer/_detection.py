@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape
+from aacl.ops._infer._requirements import require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ()
+
+_THRESHOLDS = ("iou_threshold", "overlap_threshold", "score_threshold", "soft_nms_sigma")
 
 
 @rule("Iou")
@@ -136,6 +139,7 @@ def selected_softly(call: Call) -> Sequence[Output]:
 @rule("NonMaxSuppressionV6", "NonMaxSuppressionV7")
 def selected_by_class(call: Call) -> Sequence[Output]:
     """``[selected, 3]``: batch, class and box; at most ``max_output_size`` a class."""
+    require_ones(call, *_THRESHOLDS)
     boxes, scores = call.shape(0), call.shape(1)
     for index, shape in enumerate((boxes, scores)):
         if shape is not None and len(shape) != 3:
@@ -153,6 +157,7 @@ def selected_by_class(call: Call) -> Sequence[Output]:
 
 
 def _selected(call: Call, width: int | None = 4) -> Dim:
+    require_ones(call, *_THRESHOLDS)
     boxes, scores = call.shape(0), call.shape(1)
     if width is not None and boxes is not None and (len(boxes) != 2 or not boxes[1].meets(Dim(width, width))):
         raise call.error(f"{call.titled(0)} must be [number, 4]")

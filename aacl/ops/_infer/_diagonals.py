@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
+from aacl.ops._infer._requirements import require_matrices, require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ __all__ = ()
 @rule("MatrixBandPart", "FillDiagonal")
 def like_matrix(call: Call) -> Sequence[Output]:
     """As the input, which has 2 dims at least."""
-    _matrix(call, 0)
+    require_matrices(call, 0)
+    require_ones(call, "num_lower", "num_upper")
     return [call.like(0, call.shape(0))]
 
 
@@ -85,14 +87,15 @@ def matrix_diag(call: Call) -> Sequence[Output]:
 @rule("MatrixDiagPart", "MatrixDiagPartD")
 def matrix_diag_part(call: Call) -> Sequence[Output]:
     """The smaller of the last two dims in their place."""
-    shape = _matrix(call, 0)
+    shape = require_matrices(call, 0)
     return [Output(call.desc(0).dtype, None if shape is None else (*shape[:-2], _diagonal(shape, 0)))]
 
 
 @rule("MatrixDiagPartV2", "MatrixDiagPartV3")
 def matrix_diag_part_banded(call: Call) -> Sequence[Output]:
     """The packed diagonals of each matrix."""
-    shape, band = _matrix(call, 0), _band(call, 1)
+    require_ones(call, "padding_value")
+    shape, band = require_matrices(call, 0), _band(call, 1)
     if shape is None or band is None:
         return [Output(call.desc(0).dtype, None)]
     return [Output(call.desc(0).dtype, _packed(call, shape, *band))]
@@ -101,6 +104,7 @@ def matrix_diag_part_banded(call: Call) -> Sequence[Output]:
 @rule("MatrixDiagV2", "MatrixDiagV3")
 def matrix_diag_banded(call: Call) -> Sequence[Output]:
     """Matrices of the sizes asked for, or as small as the diagonals allow."""
+    require_ones(call, "padding_value")
     shape, band = call.shape(0), _band(call, 1)
     sizes = call.integer(2), call.integer(3)
     if shape is None or band is None or None in sizes:
@@ -125,7 +129,7 @@ def matrix_diag_banded(call: Call) -> Sequence[Output]:
 def matrix_set_diag(call: Call) -> Sequence[Output]:
     """As the input; the diagonal is as long as the smaller of its last two dims."""
     require_equal_dtypes(call, (0, 1))
-    shape, diagonal = _matrix(call, 0), call.shape(1)
+    shape, diagonal = require_matrices(call, 0), call.shape(1)
     if shape is not None:
         _require(call, 1, diagonal, (*shape[:-2], _diagonal(shape, 0)))
     return [call.like(0, shape)]
@@ -135,17 +139,10 @@ def matrix_set_diag(call: Call) -> Sequence[Output]:
 def matrix_set_diag_banded(call: Call) -> Sequence[Output]:
     """As the input; the diagonals come packed."""
     require_equal_dtypes(call, (0, 1))
-    shape, band = _matrix(call, 0), _band(call, 2)
+    shape, band = require_matrices(call, 0), _band(call, 2)
     if shape is not None and band is not None:
         _require(call, 1, call.shape(1), _packed(call, shape, *band))
     return [call.like(0, shape)]
-
-
-def _matrix(call: Call, index: int) -> Shape:
-    shape = call.shape(index)
-    if shape is not None and len(shape) < 2:
-        raise call.error(f"{call.titled(index)} needs 2 dims at least")
-    return shape
 
 
 def _band(call: Call, index: int) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ from aacl.ops._infer._rules import Call, Output, rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ()
+__all__ = ("broadcast_format", "like_first")
 
 
 @rule(
@@ -22,8 +22,8 @@ __all__ = ()
     *("Lgamma", "Log", "Log1p", "LogicalNot", "LogSigmoid", "LogSoftmax", "LogSoftmaxV2", "Mish", "Muls", "Neg"),
     *("OnesLike", "Power", "Reciprocal", "Relu", "Relu6", "ReverseV2", "Rint", "Round", "Rsqrt", "Selu"),
     *("Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "SoftShrink", "Sqrt", "Square", "Swish"),
-    *("Tan", "Tanh", "Threshold", "ThresholdV2D", "Tril", "Triu", "Trunc", "ZerosLike", "Cumsum", "CumsumD"),
-    *("Cumprod", "CumprodD", "Roll"),
+    *("Tan", "Tanh", "Threshold", "ThresholdV2D", "Tril", "Triu", "Trunc", "ZerosLike", "CumsumD", "CumprodD"),
+    *("CumulativeLogsumexpD", "Roll"),
 )
 def like_first(call: Call) -> Sequence[Output]:
     """The output has the first input's shape."""

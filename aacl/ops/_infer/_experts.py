@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, fixed
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ __all__ = ()
 @rule("MoeComputeExpertTokens")
 def expert_tokens(call: Call) -> Sequence[Output]:
     """A number an expert."""
-    _require_rank(call, 0, 1)
+    require_rank(call, 0, 1)
     if call.attributes["num_experts"] < 1:
         raise call.error(f"num_experts is {call.attributes['num_experts']}; it must be positive")
     return [Output(DataType.INT32, fixed(call.attributes["num_experts"]))]
@@ -49,7 +50,7 @@ def routing(call: Call) -> Sequence[Output]:
     shape, active = call.shape(0), call.attributes["active_num"]
     experts = equal_shapes(call, (1, 2))
     for index in range(3):
-        _require_rank(call, index, 2)
+        require_rank(call, index, 2)
     if active < 0:
         raise call.error(f"active_num is {active}; it must not be negative")
     rows, size = (FREE, FREE) if shape is None else shape
@@ -67,8 +68,8 @@ def unrouting(call: Call) -> Sequence[Output]:
     floats = [index for index in range(5) if call.has(index)]
     require_equal_dtypes(call, floats)
     for index in (*floats, 6):
-        _require_rank(call, index, 2)
-    _require_rank(call, 5, 1)
+        require_rank(call, index, 2)
+    require_rank(call, 5, 1)
     shape = equal_shapes(call, (1, 2)) if call.has(2) else call.shape(1)
     experts = equal_shapes(call, (4, 6))
     if shape is not None and experts is not None and not shape[0].meets(experts[0]):
@@ -78,9 +79,3 @@ def unrouting(call: Call) -> Sequence[Output]:
         if part is not None and shape is not None and not part[1].meets(shape[1]):
             raise call.mismatch(index, 1, "must have rows of one size")
     return [call.like(1, shape)]
-
-
-def _require_rank(call: Call, index: int, rank: int) -> None:
-    shape = call.shape(index)
-    if shape is not None and len(shape) != rank:
-        raise call.error(f"{call.titled(index)} must have {rank} dim{'s' if rank > 1 else ''}")

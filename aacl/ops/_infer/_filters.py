@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType, Format
 from aacl.ops._infer._dims import Dim, product
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._windows import Window, spatial
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = (
     "each_window",
     "filter_dims",
     "groups_of",
-    "rank_of",
 )
 
 QUANTISED = (DataType.INT8, DataType.INT4)
@@ -30,28 +30,24 @@ QUANTISED = (DataType.INT8, DataType.INT4)
 _FILTERS = {"NCHW": "NCHW", "NHWC": "HWCN", "NCDHW": "NCDHW", "NDHWC": "DHWCN"}
 
 
-def rank_of(call: Call) -> int:
-    """Return how many dims the tensors of a convolution have."""
-    return 5 if "3D" in call.schema.op_type else 4
-
-
 def dims_of(call: Call, index: int, layout: str) -> dict[str, Dim] | None:
-    """Return an input's dims by the letters of its layout."""
-    shape = call.shape(index)
+    """Return an input's dims by the letters of its layout.
+
+    Raises:
+        InvalidArgument: it has another number of dims.
+    """
+    shape = require_rank(call, index, len(layout), ", ".join(layout))
     return None if shape is None else dict(zip(layout, shape, strict=True))
 
 
 def filter_dims(call: Call, index: int, layout: str) -> dict[str, Dim] | None:
     """Return a filter's dims by the letters of its format; by default NCHW for NCHW, HWCN for NHWC."""
-    shape, stated = call.shape(index), call.desc(index).format
+    stated = call.desc(index).format
     text = _FILTERS[layout] if stated is Format.ND else stated.name
     if sorted(text) != sorted(layout):
         raise call.error(f"format {text} of {call.titled(index)} is no layout of filters for {layout}")
-    if shape is None:
-        return None
-    if len(shape) != len(layout):
-        raise call.error(f"{call.titled(index)} must have {len(layout)} dims, {', '.join(text)}")
-    return dict(zip(text, shape, strict=True))
+    shape = require_rank(call, index, len(layout), ", ".join(text))
+    return None if shape is None else dict(zip(text, shape, strict=True))
 
 
 def dims_in(layout: str, count: Dim, channels: Dim, sizes: Sequence[Dim]) -> tuple[Dim, ...]:

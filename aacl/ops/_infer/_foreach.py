@@ -1,4 +1,4 @@
-"""Outputs of the Foreach operators: one for each tensor of a list."""
+"""Outputs of the Foreach operators: one for each tensor of a list, none where the list is updated instead."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 __all__ = ()
 
-_UNARY = ("Abs", "ACos", "ASin", "ATan", "Cos", "Cosh", "Exp", "Expm1", "Log", "Log10", "Log1p", "Log2", "Neg")
+_UNARY = ("Abs", "ACos", "ASin", "ATan", "Cos", "Cosh", "Exp", "Expm1", "Log", "Log10", "Log1p", "Log2", "Neg",
+          "Reciprocal", "Sigmoid", "Sin", "Sinh", "Sqrt", "Tan", "Tanh")  # fmt: skip
 _BINARY = ("Add", "Div", "Maximum", "Minimum", "Mul", "Pow", "Sub")
-
-
-@rule(
-    *(f"Foreach{name}" for name in (*_UNARY, "Reciprocal", "Sigmoid", "Sin", "Sinh", "Sqrt", "Tan", "Tanh")),
+_TYPES = (
+    *(f"Foreach{name}" for name in _UNARY),
     *(f"Foreach{name}{kind}" for name in _BINARY for kind in ("List", "Scalar", "ScalarList")),
     *(f"Foreach{name}{kind}" for name in ("Addcdiv", "Addcmul", "Lerp") for kind in ("List", "Scalar")),
-    "ForeachScalarPowTensor",
-)  # fmt: skip
+)
+
+
+@rule(*_TYPES, *(f"{name}Inplace" for name in _TYPES), "ForeachScalarPowTensor", "ForeachZeroInplace")
 def each(call: Call) -> Sequence[Output]:
-    """An output like each tensor of the first list; the other lists have the same shapes.
+    """An output like each tensor of the first list, unless that is updated; the other lists have the same shapes.
 
     A scalar is one element; a list of scalars is one element for each tensor, or one for all.
     """
@@ -33,11 +34,23 @@ def each(call: Call) -> Sequence[Output]:
     outputs = []
     for tensors in zip(*lists, strict=True):
         require_equal_dtypes(call, (lists[0][0], *tensors))
-        outputs.append(call.like(tensors[0], equal_shapes(call, tensors)))
+        shape = equal_shapes(call, tensors)
+        if call.schema.outputs:
+            outputs.append(call.like(tensors[0], shape))
     for index, parameter in enumerate(call.schema.assign(len(call.inputs))):
         if not parameter.is_dynamic:
             _check_scalars(call, index, count if parameter.name.endswith("s") or "List" in call.schema.op_type else 1)
     return outputs
+
+
+@rule("ForeachNonFiniteCheckAndUnscale")
+def unscaled(call: Call) -> Sequence[Output]:
+    """No output; the gradients have one dtype, the flag and the factor one element each."""
+    count = len(call.inputs) - 2
+    require_equal_dtypes(call, range(count))
+    for index in (count, count + 1):
+        _check_scalars(call, index, 1)
+    return []
 
 
 def _lists(call: Call) -> list[list[int]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._agreement import require_equal_dtypes
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ def gemm(call: Call) -> Sequence[Output]:
 
 def _shape(call: Call) -> Shape:
     for index in (_A, _B, _C):
-        shape = call.shape(index)
-        if shape is not None and len(shape) != 2:
-            raise call.error(f"{call.titled(index)} must have 2 dims")
+        require_rank(call, index, 2)
     rows, inner = _sides(call, _A, call.attributes["transpose_a"])
     other, columns = _sides(call, _B, call.attributes["transpose_b"])
     if inner is not None and other is not None and not inner.meets(other):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aacl.ops._infer._activations import channel_axis, halved, packed
-from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
+from aacl.ops._infer._activations import halved, packed
+from aacl.ops._infer._agreement import equal_shapes, present, require_equal_dtypes
+from aacl.ops._infer._channels import channel_axis
 from aacl.ops._infer._dims import Dim
 from aacl.ops._infer._rules import Call, Output, rule
 
@@ -24,9 +25,8 @@ __all__ = ()
 )
 def alike(call: Call) -> Sequence[Output]:
     """All inputs and the output have one dtype and one shape."""
-    present = [index for index in range(len(call.inputs)) if call.has(index)]
-    require_equal_dtypes(call, present)
-    return [call.like(0, equal_shapes(call, present))]
+    require_equal_dtypes(call, present(call))
+    return [call.like(0, equal_shapes(call, present(call)))]
 
 
 @rule("ReluGradV2")

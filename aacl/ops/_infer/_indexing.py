@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import broadcast_inputs
 from aacl.ops._infer._dims import FREE, Dim, fixed, product
+from aacl.ops._infer._requirements import require_one, require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ()
+__all__ = ("indexed",)
 
 
 @rule("Gather")
@@ -37,7 +38,9 @@ def gather_attribute(call: Call) -> Sequence[Output]:
 def gather_nd(call: Call) -> Sequence[Output]:
     """The last dim of the indices addresses the leading dims of ``x``."""
     shape, indices = call.shape(0), call.shape(1)
-    if shape is None or indices is None or not indices or not indices[-1].is_fixed:
+    if indices == ():
+        raise call.error(f"{call.titled(1)} must have one dim at least, whose elements address {call.titled(0)}")
+    if shape is None or indices is None or not indices[-1].is_fixed:
         return [call.like(0, None)]
     depth = indices[-1].least
     if depth > len(shape):
@@ -47,32 +50,37 @@ def gather_nd(call: Call) -> Sequence[Output]:
 
 @rule("GatherElements", "GatherD")
 def gather_elements(call: Call) -> Sequence[Output]:
-    """The index's shape."""
-    return [call.like(0, call.shape(len(call.inputs) - 1))]
+    """The index's shape; GatherD has the axis, one number, before it."""
+    index = len(call.inputs) - 1
+    if index > 1:
+        require_one(call, 1)
+    return [call.like(0, call.shape(index))]
 
 
 @rule("OneHot")
 def one_hot(call: Call) -> Sequence[Output]:
     """A dim ``depth`` put in at ``axis``, -1 meaning last; the dtype is that of ``on_value``."""
+    require_ones(call, "on_value", "off_value")
     return [_one_hot(call, call.integer(1), 2)]
 
 
 @rule("OneHotD")
 def one_hot_attribute(call: Call) -> Sequence[Output]:
     """As OneHot, with ``depth`` an attribute."""
+    require_ones(call, "on_value", "off_value")
     return [_one_hot(call, call.attributes["depth"], 1)]
 
 
 @rule("Index")
 def index(call: Call) -> Sequence[Output]:
     """Torch's advanced indexing: the index tensors' dims where the indexed dims are, first where those lie apart."""
-    return [_indexed(call, call.integers(1), 3)]
+    return [indexed(call, call.integers(1), 3)]
 
 
 @rule("IndexByTensor")
 def index_by_mask(call: Call) -> Sequence[Output]:
     """As Index, with the marks an attribute; none mark the first dims."""
-    return [_indexed(call, call.attributes["indices_mask"] or (1,) * (len(call.inputs) - 1), 1)]
+    return [indexed(call, call.attributes["indices_mask"] or (1,) * (len(call.inputs) - 1), 1)]
 
 
 @rule("NonZero")
@@ -120,16 +128,17 @@ def _one_hot(call: Call, depth: int | None, on_value: int) -> Output:
     return Output(dtype, (*shape[:place], new, *shape[place:]))
 
 
-def _indexed(call: Call, marks: Sequence[int] | None, first_tensor: int) -> Output:
+def indexed(call: Call, marks: Sequence[int] | None, first_tensor: int) -> Output:
+    """Return what index tensors pick of the first input, each of a dim that is marked; they are the last inputs."""
     shape, count = call.shape(0), len(call.inputs) - first_tensor
     if shape is None or marks is None:
         return call.like(0, None)
-    indexed = [axis for axis, mark in enumerate(marks) if mark]
-    if len(marks) > len(shape) or len(indexed) != count:
+    places_of = [axis for axis, mark in enumerate(marks) if mark]
+    if len(marks) > len(shape) or len(places_of) != count:
         raise call.error(f"the marks {tuple(marks)} do not name {count} dims of {call.titled(0)}")
     places = broadcast_inputs(call, range(first_tensor, len(call.inputs)))
     if places is None:
         return call.like(0, None)
-    first = indexed[0] if indexed == list(range(indexed[0], indexed[0] + len(indexed))) else 0
-    rest = [dim for axis, dim in enumerate(shape) if axis not in indexed]
+    first = places_of[0] if places_of == list(range(places_of[0], places_of[0] + len(places_of))) else 0
+    rest = [dim for axis, dim in enumerate(shape) if axis not in places_of]
     return Output(call.desc(0).dtype, (*rest[:first], *places, *rest[first:]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._asked import asked_dtype
 from aacl.ops._infer._dims import Dim, Shape, broadcast, fixed
+from aacl.ops._infer._requirements import require_matrices, require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def like_square(call: Call) -> Sequence[Output]:
 def solve(call: Call) -> Sequence[Output]:
     """As the right-hand sides."""
     require_equal_dtypes(call, (0, 1))
-    matrix, rhs = _square(call, 0), _matrix(call, 1)
+    matrix, rhs = _square(call, 0), require_matrices(call, 1)
     if matrix is not None and rhs is not None:
         _require_rows(call, matrix, rhs)
         if len(matrix) != len(rhs) or not all(map(Dim.meets, matrix[:-2], rhs[:-2])):
@@ -49,7 +50,7 @@ def solve(call: Call) -> Sequence[Output]:
 def triangular_solve(call: Call) -> Sequence[Output]:
     """As the right-hand sides; the leading dims broadcast."""
     require_equal_dtypes(call, (0, 1))
-    matrix, rhs = _square(call, 0), _matrix(call, 1)
+    matrix, rhs = _square(call, 0), require_matrices(call, 1)
     if matrix is None or rhs is None:
         return [call.like(1, None)]
     _require_rows(call, matrix, rhs)
@@ -59,8 +60,9 @@ def triangular_solve(call: Call) -> Sequence[Output]:
 @rule("MatrixSolveLs")
 def least_squares(call: Call) -> Sequence[Output]:
     """``(n, k)`` of ``(m, n)`` and ``(m, k)``."""
+    require_ones(call, "l2")
     require_equal_dtypes(call, (0, 1))
-    matrix, rhs = _matrix(call, 0), _matrix(call, 1)
+    matrix, rhs = require_matrices(call, 0), require_matrices(call, 1)
     if matrix is None or rhs is None:
         return [call.like(1, None)]
     _require_rows(call, matrix, rhs)
@@ -71,7 +73,7 @@ def least_squares(call: Call) -> Sequence[Output]:
 def tridiagonal(call: Call) -> Sequence[Output]:
     """As the right-hand sides; three diagonals of their length."""
     require_equal_dtypes(call, (0, 1))
-    diagonals, rhs = _matrix(call, 0), _matrix(call, 1)
+    diagonals, rhs = require_matrices(call, 0), require_matrices(call, 1)
     if diagonals is not None and rhs is not None:
         wanted = (*rhs[:-2], fixed(3)[0], rhs[-2])
         if len(diagonals) != len(wanted) or not all(map(Dim.meets, diagonals, wanted)):
@@ -82,7 +84,7 @@ def tridiagonal(call: Call) -> Sequence[Output]:
 @rule("Qr")
 def qr(call: Call) -> Sequence[Output]:
     """Q and r, cut to the smaller side unless full matrices are asked for."""
-    shape = _matrix(call, 0)
+    shape = require_matrices(call, 0)
     if shape is None:
         return [call.like(0, None), call.like(0, None, 1)]
     rows, columns = shape[-2:]
@@ -93,7 +95,7 @@ def qr(call: Call) -> Sequence[Output]:
 @rule("Svd")
 def svd(call: Call) -> Sequence[Output]:
     """Singular values, u and v; the latter two are empty where they are not asked for."""
-    shape, dtype = _matrix(call, 0), call.desc(0).dtype
+    shape, dtype = require_matrices(call, 0), call.desc(0).dtype
     empty = Output(dtype, fixed(0))
     if shape is None:
         return [Output(dtype, None)] * 3 if call.attributes["compute_uv"] else [Output(dtype, None), empty, empty]
@@ -123,15 +125,8 @@ def lu(call: Call) -> Sequence[Output]:
     return [call.like(0, shape), order]
 
 
-def _matrix(call: Call, index: int) -> Shape:
-    shape = call.shape(index)
-    if shape is not None and len(shape) < 2:
-        raise call.error(f"{call.titled(index)} needs 2 dims at least")
-    return shape
-
-
 def _square(call: Call, index: int) -> Shape:
-    shape = _matrix(call, index)
+    shape = require_matrices(call, index)
     if shape is None:
         return None
     side = shape[-2].meets(shape[-1])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, require_equal_dtypes
-from aacl.ops._infer._dims import Dim, Shape, broadcast
+from aacl.ops._infer._agreement import broadcast_inputs, equal_shapes, present, require_equal_dtypes, require_spread
+from aacl.ops._infer._dims import Shape, broadcast
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ("present", "reduced", "reduction", "require_spread", "spreads")
+__all__ = ("reduced", "reduction")
 
 _USUAL = ("none", "mean", "sum")
 
@@ -105,29 +105,6 @@ def reduction(call: Call) -> str:
 def reduced(call: Call, shape: Shape) -> Shape:
     """Return the shape after the reduction: that of a scalar unless it is ``none``."""
     return shape if reduction(call) == "none" else ()
-
-
-def present(call: Call) -> tuple[int, ...]:
-    """Return the places of the inputs that are there."""
-    return tuple(index for index in range(len(call.inputs)) if call.has(index))
-
-
-def require_spread(call: Call, index: int, onto: int = 0) -> None:
-    """Refuse an input that does not broadcast to the shape of another one.
-
-    Raises:
-        InvalidArgument: it does not.
-    """
-    if not spreads(call.shape(index), call.shape(onto)):
-        raise call.mismatch(index, onto, "do not fit: the first one must broadcast to the shape of the second one")
-
-
-def spreads(part: Shape, whole: Shape) -> bool:
-    """Whether a shape may broadcast to another one, as far as both are known."""
-    if part is None or whole is None:
-        return True
-    lead, one = len(whole) - len(part), Dim(1, 1)
-    return lead >= 0 and all(p.meets(w) or p.meets(one) for p, w in zip(part, whole[lead:], strict=True))
 
 
 def _compared(call: Call, same: int) -> Shape:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
 from aacl.ops._infer._asked import at_most
-from aacl.ops._infer._dims import Dim, Shape, broadcast, product
+from aacl.ops._infer._dims import Shape, broadcast
+from aacl.ops._infer._requirements import require_one
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ __all__ = ()
 def fill(call: Call) -> Sequence[Output]:
     """``x`` and mask broadcast; the value is one element."""
     require_equal_dtypes(call, (0, 2))
-    value = call.shape(2)
-    if value is not None and not product(value).meets(Dim(1, 1)):
-        raise call.error(f"{call.titled(2)} must hold one element")
+    require_one(call, 2)
     return [call.like(0, broadcast_inputs(call, (0, 1)))]
 
 

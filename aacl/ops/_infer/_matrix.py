@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._agreement import require_equal_dtypes
+from aacl.ops._infer._agreement import require_equal_dtypes, spreads
 from aacl.ops._infer._dims import Dim, Shape, broadcast, fixed
 from aacl.ops._infer._rules import Call, Output, rule
 
@@ -80,5 +80,9 @@ def _check_bias(call: Call, shape: Shape) -> None:
     if not call.has(2) or call.names[2] != "bias":
         return
     bias = call.shape(2)
-    if bias is not None and shape is not None and (not bias or not bias[-1].meets(shape[-1])):
+    if (
+        bias is not None
+        and shape is not None
+        and (not bias or not bias[-1].meets(shape[-1]) or not spreads(bias, shape))
+    ):
         raise call.mismatch(1, 2, f"do not fit: the bias holds one element for each of {shape[-1]} columns")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
+from aacl.ops._infer._elementwise import like_first
+from aacl.ops._infer._requirements import require_count, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -16,10 +18,7 @@ __all__ = ()
 _NO_AXIS = 1000
 
 
-@rule("ReverseV2D", "ReverseExt2", "RollV2")
-def like_first(call: Call) -> Sequence[Output]:
-    """As the input."""
-    return [call.like(0, call.shape(0))]
+rule("ReverseV2D", "ReverseExt2", "RollV2")(like_first)
 
 
 @rule("ReverseSequence")
@@ -38,7 +37,7 @@ def reverse_sequence(call: Call) -> Sequence[Output]:
 @rule("InvertPermutation")
 def invert_permutation(call: Call) -> Sequence[Output]:
     """As the input, a vector."""
-    _require_vector(call, 0)
+    require_rank(call, 0, 1)
     return [call.like(0, call.shape(0))]
 
 
@@ -71,13 +70,15 @@ def repeat_grad(call: Call) -> Sequence[Output]:
         if times[0] < 1 or shape[axis].least % times[0]:
             raise call.error(f"axis {axis} of {call.titled(0)} is no multiple of {times[0]} repeats")
         length = fixed(shape[axis].least // times[0])[0]
+    elif times is not None and (min(times, default=0) < 0 or not shape[axis].meets(Dim(sum(times), sum(times)))):
+        raise call.error(f"repeats {times} must add up to axis {axis} of {call.titled(0)}, none of them negative")
     return [call.like(0, (*shape[:axis], length, *shape[axis + 1 :]))]
 
 
 @rule("UnravelIndex")
 def unravel(call: Call) -> Sequence[Output]:
     """One row a dim, a column for each index; of one index alone, a vector."""
-    _require_vector(call, 1)
+    require_rank(call, 1, 1)
     require_equal_dtypes(call, (0, 1))
     indices, dims = call.shape(0), call.shape(1)
     if indices is None:
@@ -90,9 +91,7 @@ def unravel(call: Call) -> Sequence[Output]:
 @rule("DynamicPartition")
 def partition(call: Call) -> Sequence[Output]:
     """``num_partitions`` outputs of at most all rows each; the partitions' dims are the first ones of ``x``."""
-    shape, ids, count = call.shape(0), call.shape(1), call.attributes["num_partitions"]
-    if count < 1:
-        raise call.error(f"num_partitions is {count}; it must be at least 1")
+    shape, ids, count = call.shape(0), call.shape(1), require_count(call, "num_partitions")
     dtype = call.desc(0).dtype
     if shape is None or ids is None:
         return [Output(dtype, None)] * count
@@ -133,9 +132,3 @@ def assign(call: Call) -> Sequence[Output]:
     if shape is not None and value is not None and (len(shape) != len(value) or not all(map(Dim.meets, shape, value))):
         raise call.mismatch(0, 1, "must have one shape")
     return [call.like(0, shape)]
-
-
-def _require_vector(call: Call, index: int) -> None:
-    shape = call.shape(index)
-    if shape is not None and len(shape) != 1:
-        raise call.error(f"{call.titled(index)} must have one dim")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._dims import Dim, Shape
 from aacl.ops._infer._reduction import without
+from aacl.ops._infer._requirements import require_one, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def extreme_with_value(call: Call) -> Sequence[Output]:
 
 @rule("NthElement")
 def nth_element(call: Call) -> Sequence[Output]:
-    """The last dim vanishes."""
+    """The last dim vanishes; ``n`` is one number."""
+    require_one(call, 1)
     shape = call.shape(0)
     if shape is not None and not shape:
         raise call.error(f"{call.titled(0)} needs one dim at least")
@@ -63,11 +65,9 @@ def nth_element(call: Call) -> Sequence[Output]:
 @rule("InTopK", "InTopKD", "InTopKExt2", "InTopKV2")
 def in_top_k(call: Call) -> Sequence[Output]:
     """One bool for each row of predictions, which has one target."""
-    predictions, targets = call.shape(0), call.shape(1)
-    if predictions is not None and len(predictions) != 2:
-        raise call.error(f"{call.titled(0)} must have 2 dims")
-    if targets is not None and len(targets) != 1:
-        raise call.error(f"{call.titled(1)} must have one dim")
+    predictions, targets = require_rank(call, 0, 2), require_rank(call, 1, 1)
+    if len(call.inputs) > 2:  # k is an attribute of InTopKD
+        require_one(call, 2)
     if predictions is not None and targets is not None and not predictions[0].meets(targets[0]):
         raise call.mismatch(0, 1, "must have one number of rows")
     return [Output(DataType.BOOL, targets if predictions is None else predictions[:1])]
@@ -79,9 +79,10 @@ def running_extreme(call: Call) -> Sequence[Output]:
     return [call.like(0, call.shape(0)), Output(DataType.INT32, call.shape(0))]
 
 
-@rule("CumulativeLogsumexp", "CumulativeLogsumexpD")
-def running_log_sum_exp(call: Call) -> Sequence[Output]:
-    """As the input."""
+@rule("Cumsum", "Cumprod", "CumulativeLogsumexp")
+def running(call: Call) -> Sequence[Output]:
+    """As the input; the axis is one number."""
+    require_one(call, 1)
     return [call.like(0, call.shape(0))]
 
 

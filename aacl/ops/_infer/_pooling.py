@@ -8,13 +8,14 @@ from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
 from aacl.ops._infer._filters import dims_in
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
-from aacl.ops._infer._windows import Window, layout_of, paddings, slide, spatial, windows
+from aacl.ops._infer._windows import Window, layout_of, paddings, rank_of, slide, spatial, windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ("pooled", "rank_of")
+__all__ = ("planar", "pool_windows", "pooled")
 
 _MODES = ("SAME", "VALID", "CALCULATED")
 
@@ -161,11 +162,6 @@ def _adapted(call: Call) -> Shape:
     return None if shape is None else (*shape[:-2], *fixed(*size))
 
 
-def rank_of(call: Call) -> int:
-    """Return how many dims the tensors have."""
-    return 5 if "3D" in call.schema.op_type else 4
-
-
 def pooled(
     call: Call, sizes: Sequence[int] | None = None, strides: Sequence[int] | None = None, index: int = 0
 ) -> Shape:
@@ -181,7 +177,7 @@ def pooled(
     if call.attributes.get("global_pooling", False):
         one = (Dim(1, 1),)
         return None if shape is None else dims_in(layout, *_lead(layout, shape), one * (len(shape) - 2))
-    each = iter(_windows(call, layout, sizes, strides))
+    each = iter(pool_windows(call, layout, sizes, strides))
     if shape is None:
         return None
     return tuple(
@@ -194,7 +190,20 @@ def _lead(layout: str, shape: tuple[Dim, ...]) -> tuple[Dim, Dim]:
     return shape[layout.index("N")], shape[layout.index("C")]
 
 
-def _windows(call: Call, layout: str, sizes: Sequence[int] | None, strides: Sequence[int] | None) -> tuple[Window, ...]:
+def pool_windows(
+    call: Call, layout: str, sizes: Sequence[int] | None = None, strides: Sequence[int] | None = None
+) -> tuple[Window, ...]:
+    """Return the windows along the spatial axes of a layout.
+
+    Args:
+        call: its attributes tell the windows.
+        layout: the axes as letters.
+        sizes: of the windows, where no attribute says so.
+        strides: likewise.
+
+    Raises:
+        InvalidArgument: an attribute has another length, or a value that cannot be.
+    """
     given = dict(call.attributes)
     names = "window" if "window" in given else "ksize", "stride" if "stride" in given else "strides"
     given |= {name: value for name, value in zip(names, (sizes, strides), strict=True) if value is not None}
@@ -220,9 +229,7 @@ def _refuse_other_axes(call: Call, name: str, values: Sequence[int], layout: str
 
 def planar(call: Call, index: int) -> Shape:
     """Return the shape that ``(N, C, H, W)`` is pooled to by attributes of the form ``[1, h, w, 1]``."""
-    shape = call.shape(index)
-    if shape is not None and len(shape) != 4:
-        raise call.error(f"{call.titled(index)} must have 4 dims: N, C, H, W")
+    shape = require_rank(call, index, 4, "N, C, H, W")
     values = {name: tuple(call.attributes[name]) for name in ("ksize", "strides", "pads", "dilation")}
     for name, value in values.items():
         if len(value) != 4 or min(value[1:3]) < (name != "pads"):

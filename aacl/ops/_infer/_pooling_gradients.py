@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Shape, fixed
-from aacl.ops._infer._pooling import planar, pooled, rank_of
+from aacl.ops._infer._pooling import planar, pool_windows, pooled
 from aacl.ops._infer._rules import Call, Output, rule
+from aacl.ops._infer._windows import layout_of, rank_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,20 +69,24 @@ def maximum_by_planar_places(call: Call) -> Sequence[Output]:
 @rule("AvgPoolGrad", "AvgPoolV2Grad", "AvgPool3DGrad")
 def average(call: Call) -> Sequence[Output]:
     """``orig_input_shape`` holds the output's shape."""
-    return [call.like(1, _original(call, call.integers(0), call.length(0)))]
+    return [_average(call, 1, call.integers(0), call.length(0))]
 
 
 @rule("AvgPoolGradD", "AvgPoolV2GradD", "AvgPool3DGradD")
 def average_by_attribute(call: Call) -> Sequence[Output]:
     """``orig_input_shape`` is the output's shape; the matrices of the card's own are not read."""
-    return [call.like(0, _original(call, call.attributes["orig_input_shape"], None))]
+    return [_average(call, 0, call.attributes["orig_input_shape"], None)]
 
 
-def _original(call: Call, size: Sequence[int] | None, count: int | None) -> Shape:
+def _average(call: Call, index: int, size: Sequence[int] | None, count: int | None) -> Output:
+    """Return what was pooled, whose layout is that of the gradient, the input at an index."""
     rank = rank_of(call)
+    layout = layout_of(call, index, rank, "NHWC")
+    if not call.attributes.get("global_pooling", False):
+        pool_windows(call, layout)
     if (size is not None and (len(size) != rank or min(size) < 0)) or count not in (None, rank):
         raise call.error(f"orig_input_shape must be {rank} numbers, none negative")
-    return (FREE,) * rank if size is None else fixed(*size)
+    return call.like(index, (FREE,) * rank if size is None else fixed(*size))
 
 
 def _check(call: Call, index: int, wanted: Shape) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
-from aacl.ops._infer._dims import FREE, Shape, fixed
-from aacl.ops._infer._losses import spreads
+from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes, spreads
+from aacl.ops._infer._asked import asked_dtype, asked_shape
+from aacl.ops._infer._dims import FREE, fixed
+from aacl.ops._infer._elementwise import like_first
+from aacl.ops._infer._requirements import require_elements, require_one
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ("asked", "typed")
+__all__ = ("check_seeds", "typed")
 
 
 @rule(
@@ -23,29 +25,32 @@ __all__ = ("asked", "typed")
 )
 def sized(call: Call) -> Sequence[Output]:
     """The shape that the first input holds, of the attribute's dtype."""
+    check_seeds(call)
     if call.schema.op_type == "StatelessBernoulli" and call.desc(1).element_count not in (1, -1):
         _check_against(call, 1)
-    return [Output(typed(call), asked(call))]
+    return [Output(typed(call), asked_shape(call, 0))]
 
 
 @rule("RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2")
 def sized_between(call: Call) -> Sequence[Output]:
     """The shape that the first input holds, of the bounds' dtype."""
+    check_seeds(call)
     count = len(call.inputs)
     bounds = (count - 2, count - 1)
     require_equal_dtypes(call, bounds)
     for index in bounds:
-        _require_one(call, index)
-    return [Output(call.desc(bounds[0]).dtype, asked(call))]
+        require_one(call, index)
+    return [Output(call.desc(bounds[0]).dtype, asked_shape(call, 0))]
 
 
 @rule("ParameterizedTruncatedNormal", "StatelessParameterizedTruncatedNormal")
 def sized_by_parameters(call: Call) -> Sequence[Output]:
     """The shape that the first input holds; parameters have one element, or one for each of the first axis."""
+    check_seeds(call)
     count = len(call.inputs)
     parameters = tuple(range(count - 4, count))
     require_equal_dtypes(call, parameters)
-    shape = asked(call)
+    shape = asked_shape(call, 0)
     for index in parameters:
         found = call.shape(index)
         if found is None or call.desc(index).element_count == 1 or shape is None:
@@ -58,7 +63,7 @@ def sized_by_parameters(call: Call) -> Sequence[Output]:
 @rule("RandomGamma", "RandomPoisson")
 def sized_for_each(call: Call) -> Sequence[Output]:
     """The shape that the first input holds, for each parameter: its shape comes behind."""
-    shape, each = asked(call), call.shape(1)
+    shape, each = asked_shape(call, 0), call.shape(1)
     dtype = call.desc(1).dtype if call.schema.op_type == "RandomGamma" else typed(call)
     return [Output(dtype, None if shape is None or each is None else shape + each)]
 
@@ -66,16 +71,14 @@ def sized_for_each(call: Call) -> Sequence[Output]:
 @rule("StatelessRandomGammaV2", "StatelessRandomPoisson", "StatelessRandomBinomial")
 def sized_over(call: Call) -> Sequence[Output]:
     """The shape that the first input holds, to which the parameters broadcast."""
+    check_seeds(call)
     for index in range(2, len(call.inputs)):
         _check_against(call, index)
     is_gamma = call.schema.op_type == "StatelessRandomGammaV2"
-    return [Output(call.desc(2).dtype if is_gamma else typed(call), asked(call))]
+    return [Output(call.desc(2).dtype if is_gamma else typed(call), asked_shape(call, 0))]
 
 
-@rule("Uniform", "Exponential", "Geometric", "Poisson", "RandomShuffle")
-def like_input(call: Call) -> Sequence[Output]:
-    """As the input."""
-    return [call.like(0, call.shape(0))]
+rule("Uniform", "Exponential", "Geometric", "Poisson", "RandomShuffle")(like_first)
 
 
 @rule("Normal")
@@ -95,38 +98,28 @@ def key(call: Call) -> Sequence[Output]:
     return [found[names.index(output.name)] for output in call.schema.outputs]
 
 
-def asked(call: Call) -> Shape:
-    """Return the shape that the first input holds."""
-    sizes = call.integers(0)
-    if sizes is None:
-        count = call.length(0)
-        return None if count is None else (FREE,) * count
-    if any(size < 0 for size in sizes):
-        raise call.error(f"the shape asked for, {sizes}, has a negative dim")
-    return fixed(*sizes)
+def check_seeds(call: Call) -> None:
+    """Refuse seeds, where they are inputs, of the wrong number of elements.
+
+    A seed beside an offset is one number and more are not read; without one it is two, as in TensorFlow. A key is one
+    number, a counter one or two.
+    """
+    is_one = "offset" in call.names or "seed1" in call.names
+    require_elements(call, "seed", *((1, FREE.most) if is_one else (2, 2)))
+    require_elements(call, "seed1", 1, FREE.most)
+    require_elements(call, "offset", 1, FREE.most)
+    require_elements(call, "key", 1, 1)
+    require_elements(call, "counter", 1, 2)
+    require_elements(call, "alg", 1, 1)
 
 
 def typed(call: Call) -> DataType:
-    """Return the dtype that an attribute asks for.
-
-    Raises:
-        InvalidArgument: the operator does not give it.
-    """
-    name = "output_dtype" if "output_dtype" in call.attributes else "dtype"
-    wanted, allowed = call.attributes[name], call.schema.outputs[0].dtypes
-    if wanted not in allowed:
-        names = ", ".join(dtype.name for dtype in sorted(allowed))
-        raise call.error(f"{name} is {DataType(wanted).name}; it is one of {names}")
-    return DataType(wanted)
-
-
-def _require_one(call: Call, index: int) -> None:
-    if call.desc(index).element_count not in (1, -1):
-        raise call.error(f"{call.titled(index)} must have one element")
+    """Return the dtype that an attribute asks for; see `asked_dtype`."""
+    return asked_dtype(call, "output_dtype" if "output_dtype" in call.attributes else "dtype")
 
 
 def _check_against(call: Call, index: int) -> None:
     """Refuse a parameter that does not broadcast to the shape asked for."""
-    shape = asked(call)
+    shape = asked_shape(call, 0)
     if not spreads(call.shape(index), shape):
         raise call.error(f"{call.titled(index)} does not broadcast to the shape asked for, {shape}")

@@ -8,6 +8,7 @@ from aacl.dtypes import DataType
 from aacl.errors import UnsupportedDataType
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def layer(call: Call) -> Sequence[Output]:
         raise call.error(f"hidden_size is {hidden}; it must be positive")
     floats = [place for place in range(len(call.inputs)) if place != 4 and call.has(place)]
     require_equal_dtypes(call, floats)
-    shape = _ranked(call, 0, 3)
+    shape = require_rank(call, 0, 3)
     steps, batch, width = (FREE,) * 3 if shape is None else shape
     (count, units), gates = fixed(_DIRECTIONS[direction], hidden), 4 if call.schema.op_type == "CommonLSTM" else 3
     rows, state = Dim(gates * hidden, gates * hidden), (count, batch, units)
@@ -42,8 +43,8 @@ def layer(call: Call) -> Sequence[Output]:
 @rule("DynamicRNN", "DynamicRNNV2")
 def dynamic_lstm(call: Call) -> Sequence[Output]:
     """Eight outputs ``[T, N, H]`` from ``[T, N, I]``, of the bias's dtype."""
-    shape, is_split = _ranked(call, 0, 3), call.schema.op_type == "DynamicRNNV2"
-    weight = _ranked(call, 1, 2)
+    shape, is_split = require_rank(call, 0, 3), call.schema.op_type == "DynamicRNNV2"
+    weight = require_rank(call, 1, 2)
     bias = 3 if is_split else 2
     steps, batch, width = (FREE,) * 3 if shape is None else shape
     units = _quotient(call, 1, weight, 4)
@@ -59,10 +60,10 @@ def dynamic_lstm(call: Call) -> Sequence[Output]:
 @rule("DynamicGRUV2", "DynamicGRUV2Hidden")
 def dynamic_gru(call: Call) -> Sequence[Output]:
     """Six outputs ``[T, N, H]`` from ``[T, N, I]``, of the biases' dtype."""
-    shape, is_driven = _ranked(call, 0, 3), call.schema.op_type == "DynamicGRUV2Hidden"
+    shape, is_driven = require_rank(call, 0, 3), call.schema.op_type == "DynamicGRUV2Hidden"
     turn, first = (1, 2) if is_driven else (2, 3)
     steps, batch, width = (FREE,) * 3 if shape is None else shape
-    units = _quotient(call, turn, _ranked(call, turn, 2), 3)
+    units = _quotient(call, turn, require_rank(call, turn, 2), 3)
     _require(call, turn, (units, _times(units, 3)))
     _require(call, 0 if is_driven else 1, (*((steps, batch) if is_driven else (width,)), _times(units, 3)))
     hidden = first if is_driven else first + 1
@@ -74,7 +75,7 @@ def dynamic_gru(call: Call) -> Sequence[Output]:
 @rule("BasicLSTMCell")
 def lstm_cell(call: Call) -> Sequence[Output]:
     """The cell ``[N, H]``, the hidden state, and the gates, which have the cell's dtype."""
-    x, h, c = _ranked(call, 0, 2), _ranked(call, 1, 2), _ranked(call, 2, 2)
+    x, h, c = require_rank(call, 0, 2), require_rank(call, 1, 2), require_rank(call, 2, 2)
     state = h if h is not None else c if c is not None else (FREE, FREE)
     width = FREE if x is None else x[1]
     _require(call, 0, (state[0], width))
@@ -83,13 +84,6 @@ def lstm_cell(call: Call) -> Sequence[Output]:
     _require(call, 4, (_times(state[1], 4),))
     cell = Output(call.desc(2).dtype, state)
     return [cell, Output(DataType.FLOAT16, state), cell, cell, cell, cell, cell]
-
-
-def _ranked(call: Call, index: int, rank: int) -> Shape:
-    shape = call.shape(index)
-    if shape is not None and len(shape) != rank:
-        raise call.error(f"{call.titled(index)} must have {rank} dims")
-    return shape
 
 
 def _require(call: Call, index: int, wanted: tuple[Dim, ...]) -> None:

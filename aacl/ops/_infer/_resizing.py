@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from aacl.dtypes import DataType
-from aacl.errors import UnsupportedDataType
+from aacl.ops._infer._asked import asked_dtype
 from aacl.ops._infer._channels import spatial_axes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
 from aacl.ops._infer._rules import Call, Output, rule
@@ -14,7 +14,7 @@ from aacl.ops._infer._rules import Call, Output, rule
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ("asked_dtype", "sized")
+__all__ = ("sized",)
 
 
 @rule("ResizeNearestNeighborV2", "ResizeNearestNeighbor", "ResizeBilinear")
@@ -32,7 +32,7 @@ def resize_attribute(call: Call) -> Sequence[Output]:
 @rule("ResizeBilinearV2", "ResizeBicubic")
 def resize_smoothly(call: Call) -> Sequence[Output]:
     """As ResizeNearestNeighborV2, in the dtype of the attribute."""
-    dtype = asked_dtype(call)
+    dtype = asked_dtype(call, "dtype")
     return [Output(dtype, sized(call, call.integers(1)), call.desc(0).format)]
 
 
@@ -87,8 +87,8 @@ def resize_onnx(call: Call) -> Sequence[Output]:
     if value is None:
         return [call.like(0, (FREE,) * len(shape))]
     numbers = value.reshape(-1).tolist()
-    if any(number < 0 for number in numbers):
-        raise call.error(f"{call.names[index]} {numbers} must not be negative")
+    if not all(0 <= number < math.inf for number in numbers):
+        raise call.error(f"{call.names[index]} {numbers} must be finite, and not negative")
     if index == 2:
         return [call.like(0, tuple(_scaled(dim, scale) for dim, scale in zip(shape, numbers, strict=True)))]
     return [call.like(0, fixed(*numbers))]
@@ -143,20 +143,8 @@ def upsample_gradient(call: Call) -> Sequence[Output]:
         len(shape) != rank or any(not dim.meets(Dim(size, size)) for dim, size in zip(shape, sizes[:2], strict=False))
     ):
         raise call.error(f"{call.titled(0)} does not come from input_size {sizes}")
+    _check_scales(call, rank - 2)
     return [call.like(0, fixed(*sizes))]
-
-
-def asked_dtype(call: Call) -> DataType:
-    """Return the dtype that an attribute asks for.
-
-    Raises:
-        UnsupportedDataType: the operator does not give that one.
-    """
-    dtype: DataType = call.attributes["dtype"]
-    if dtype not in call.schema.outputs[0].dtypes:
-        names = ", ".join(sorted(each.name for each in call.schema.outputs[0].dtypes))
-        raise UnsupportedDataType(f"operator {call.schema.op_type}: dtype is {dtype.name}; it gives {names}")
-    return dtype
 
 
 def sized(call: Call, size: tuple[int, ...] | None) -> Shape:
@@ -196,12 +184,19 @@ def _upsampled(call: Call, count: int) -> Shape:
     shape, sizes, scales = call.shape(0), tuple(call.attributes["output_size"]), call.attributes["scales"]
     if shape is not None and len(shape) != count + 2:
         raise call.error(f"{call.titled(0)} must have {count + 2} dims")
+    _check_scales(call, count)
     if sizes:
         if len(sizes) != count or min(sizes) < 1:
             raise call.error(f"output_size {sizes} must be {count} sizes of at least 1")
         return (*(shape or (FREE, FREE))[:2], *fixed(*sizes))
-    if len(scales) != count or min(scales) <= 0:
-        raise call.error(f"output_size is empty and scales {tuple(scales)} are not {count} factors above 0")
+    if not scales:
+        raise call.error(f"output_size and scales are empty; give {count} sizes, or {count} factors")
     if shape is None:
         return (FREE,) * (count + 2)
     return (*shape[:2], *(_scaled(dim, scale) for dim, scale in zip(shape[2:], scales, strict=True)))
+
+
+def _check_scales(call: Call, count: int) -> None:
+    scales = tuple(call.attributes["scales"])
+    if scales and (len(scales) != count or not all(0 < scale < math.inf for scale in scales)):
+        raise call.error(f"scales {scales} are not {count} factors above 0")

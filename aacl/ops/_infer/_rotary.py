@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
-from aacl.ops._infer._losses import present, require_spread
+from aacl.ops._infer._agreement import equal_shapes, present, require_equal_dtypes, require_spread
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:

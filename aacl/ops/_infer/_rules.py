@@ -13,8 +13,8 @@ import attrs
 
 from aacl.dtypes import DataType, Format
 from aacl.errors import InvalidArgument, NotSupported
-from aacl.ops._infer._dims import Shape, bounds, shape_of, shown, written
-from aacl.tensors._desc import UNKNOWN_RANK, TensorDesc
+from aacl.ops._infer._dims import Dim, Shape, bounds, shape_of, shown, written
+from aacl.tensors._desc import DIMS_MOST, UNKNOWN_RANK, TensorDesc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,26 +106,29 @@ class Call:
         """Return the one integer that an input holds; None where it is not known beforehand.
 
         Raises:
-            InvalidArgument: it holds another number of elements.
+            InvalidArgument: it holds another number of elements, known beforehand or not.
         """
-        found = self.integers(index)
-        if found is None:
-            return None
-        if len(found) != 1:
+        shape = self.shape(index)
+        if shape is not None and not all(dim.meets(Dim(1, 1)) for dim in shape):
             raise self.error(f"{self.titled(index)} must hold one element")
-        return found[0]
+        found = self.integers(index)
+        return None if found is None else found[0]
 
     def length(self, index: int) -> int | None:
         """Return how many elements a value input holds; None where it is not known.
 
         Raises:
-            InvalidArgument: it has more than one dim.
+            InvalidArgument: it has more than one dim, or more elements than a tensor has dims.
         """
         shape = self.shape(index)
         if shape is None:
             return None
         if len(shape) > 1:
             raise self.error(f"{self.titled(index)} must have at most one dim")
+        if shape and shape[0].least > DIMS_MOST:
+            raise self.error(
+                f"{self.titled(index)} must have at most {DIMS_MOST} elements, one for each dim of a tensor"
+            )
         return 1 if not shape else int(shape[0].most) if shape[0].is_fixed else None
 
     def axis(self, value: int, rank: int, name: str, index: int = 0) -> int:

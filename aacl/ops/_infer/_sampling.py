@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import require_equal_dtypes
+from aacl.ops._infer._asked import asked_dtype
 from aacl.ops._infer._channels import channel_axis
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
-from aacl.ops._infer._resizing import asked_dtype
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def crop_and_resize(call: Call) -> Sequence[Output]:
 @rule("CropAndResizeV2")
 def crop_and_resize_as(call: Call) -> Sequence[Output]:
     """As CropAndResize, in the dtype of the attribute."""
-    return [Output(asked_dtype(call), _cropped(call, call.integers(3)), call.desc(0).format)]
+    return [Output(asked_dtype(call, "dtype"), _cropped(call, call.integers(3)), call.desc(0).format)]
 
 
 @rule("CropAndResizeD")
@@ -117,6 +117,8 @@ def _cropped(call: Call, size: tuple[int, ...] | None) -> Shape:
     shape, boxes, places = call.shape(0), call.shape(1), call.shape(2)
     if shape is not None and len(shape) != 4:
         raise call.error(f"{call.titled(0)} must have four dims")
+    if shape is not None and not all(dim.most for axis, dim in enumerate(shape) if axis != channel_axis(call, 4, -1)):
+        raise call.error(f"{call.titled(0)} has no pixels to crop")
     if size is not None and (len(size) != 2 or min(size) < 1):
         raise call.error(f"crop_size {size} must be a height and a width of at least 1")
     if boxes is not None and (len(boxes) != 2 or not boxes[1].meets(Dim(4, 4))):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aacl.ops._infer._agreement import require_equal_dtypes
-from aacl.ops._infer._asked import asked_sizes
-from aacl.ops._infer._dims import FREE, Dim, Shape, fixed
+from aacl.ops._infer._agreement import require_equal_dtypes, spreads
+from aacl.ops._infer._asked import asked_shape, asked_sizes
+from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, shown
+from aacl.ops._infer._indexing import indexed
+from aacl.ops._infer._requirements import require_ones, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -43,11 +45,7 @@ def scatter_nd(call: Call) -> Sequence[Output]:
 @rule("ScatterNd")
 def scatter_new(call: Call) -> Sequence[Output]:
     """The shape that the third input holds."""
-    wanted, count = call.integers(2), call.length(2)
-    if wanted is None:
-        shape: Shape = None if count is None else (FREE,) * count
-    else:
-        shape = asked_sizes(call, wanted)
+    shape = asked_shape(call, 2)
     _require_tuples(call, 0, 1, shape)
     return [Output(call.desc(1).dtype, shape)]
 
@@ -95,9 +93,7 @@ def scatter_slots(call: Call) -> Sequence[Output]:
 def rows(call: Call) -> Sequence[Output]:
     """One row of ``v`` for each index."""
     require_equal_dtypes(call, (0, 2))
-    indices = call.shape(1)
-    if indices is not None and len(indices) != 1:
-        raise call.error(f"{call.titled(1)} must have one dim")
+    indices = require_rank(call, 1, 1)
     return [_rows(call, 2, None if indices is None else indices[0])]
 
 
@@ -111,6 +107,7 @@ def rows_attribute(call: Call) -> Sequence[Output]:
 @rule("IndexAdd", "InplaceIndexAdd")
 def index_add(call: Call) -> Sequence[Output]:
     """Updates as ``var``, but as many along ``axis`` as there are indices."""
+    require_ones(call, "alpha")
     require_equal_dtypes(call, (0, 2))
     shape, indices, updates = (call.shape(index) for index in range(3))
     if indices is not None and len(indices) != 1:
@@ -147,8 +144,11 @@ def index_fill(call: Call) -> Sequence[Output]:
 
 @rule("IndexPutV2")
 def index_put(call: Call) -> Sequence[Output]:
-    """As ``x``."""
+    """As ``x``; the value broadcasts to what the indices pick."""
     require_equal_dtypes(call, (0, 1))
+    picked = indexed(call, call.integers(2), 4).shape
+    if not spreads(call.shape(1), picked):
+        raise call.error(f"{call.titled(1)} does not fit what is indexed, {shown(picked)}")
     return [call.like(0, call.shape(0))]
 
 

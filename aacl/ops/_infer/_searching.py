@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._agreement import require_equal_dtypes
 from aacl.ops._infer._asked import asked_dtype
-from aacl.ops._infer._dims import FREE, Dim, Shape
+from aacl.ops._infer._dims import FREE, Dim, Shape, product
+from aacl.ops._infer._requirements import require_ones, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -43,9 +44,7 @@ def bound(call: Call) -> Sequence[Output]:
     """As the values, row by row."""
     require_equal_dtypes(call, (0, 1))
     for index in (0, 1):
-        shape = call.shape(index)
-        if shape is not None and len(shape) != 2:
-            raise call.error(f"{call.titled(index)} must have 2 dims")
+        require_rank(call, index, 2)
     sequence, values = call.shape(0), call.shape(1)
     if sequence is not None and values is not None and not _same_rows(sequence, values):
         raise call.mismatch(0, 1, "must have one number of rows")
@@ -61,6 +60,7 @@ def histogram(call: Call) -> Sequence[Output]:
 @rule("HistogramV2")
 def histogram_of_range(call: Call) -> Sequence[Output]:
     """``bins`` int32 counts."""
+    require_ones(call, "min", "max")
     return [Output(DataType.INT32, _bins(call, call.attributes["bins"]))]
 
 
@@ -82,6 +82,7 @@ def fixed_width_attribute(call: Call) -> Sequence[Output]:
 @rule("Bincount")
 def bincount(call: Call) -> Sequence[Output]:
     """``size`` counts of the weights' dtype."""
+    _check_weights(call)
     return [Output(call.desc(2).dtype, (_size(call),))]
 
 
@@ -91,7 +92,21 @@ def dense_bincount(call: Call) -> Sequence[Output]:
     shape = call.shape(0)
     if shape is not None and len(shape) not in (1, 2):
         raise call.error(f"{call.titled(0)} must have one or 2 dims")
+    _check_weights(call)
     return [Output(call.desc(2).dtype, None if shape is None else (*shape[:-1], _size(call)))]
+
+
+def _check_weights(call: Call) -> None:
+    """Refuse weights that are neither none nor one for each number."""
+    numbers, weights = call.shape(0), call.shape(2)
+    if numbers is None or weights is None or product(weights).least == 0 or call.attributes.get("binary_output"):
+        return
+    is_flat = call.schema.op_type == "Bincount"
+    if is_flat and product(weights).meets(product(numbers)):
+        return
+    if not is_flat and len(weights) == len(numbers) and all(map(Dim.meets, weights, numbers)):
+        return
+    raise call.mismatch(0, 2, "do not fit: there is one weight for each number, or none at all")
 
 
 def _size(call: Call) -> Dim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.ops._infer._dims import FREE, Dim, Shape
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def unsorted_attribute(call: Call) -> Sequence[Output]:
 @rule("SegmentSum", "SegmentMax")
 def sorted_(call: Call) -> Sequence[Output]:
     """As many rows as the last id says, plus one."""
-    _require_vector(call, 1)
+    require_rank(call, 1, 1)
     shape = call.shape(0)
     _require_rows(call, shape, call.shape(1), 1)
     return [_by_ids(call, shape, call.integers(1))]
@@ -90,16 +91,10 @@ def _require_pairs(call: Call) -> None:
     if shape is not None and not shape:
         raise call.error(f"{call.titled(0)} needs one dim at least")
     for index in (1, 2):
-        _require_vector(call, index)
+        require_rank(call, index, 1)
     indices, ids = call.shape(1), call.shape(2)
     if indices is not None and ids is not None and not indices[0].meets(ids[0]):
         raise call.mismatch(1, 2, "must have one length")
-
-
-def _require_vector(call: Call, index: int) -> None:
-    shape = call.shape(index)
-    if shape is not None and len(shape) != 1:
-        raise call.error(f"{call.titled(index)} must have one dim")
 
 
 def _require_rows(call: Call, shape: Shape, ids: Shape, index: int) -> None:

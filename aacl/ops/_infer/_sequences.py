@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.errors import NotSupported
 from aacl.ops._infer._agreement import equal_shapes
-from aacl.ops._infer._asked import asked_dtype, asked_sizes
+from aacl.ops._infer._asked import asked_dtype, asked_shape, asked_sizes
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
+from aacl.ops._infer._elementwise import like_first
+from aacl.ops._infer._requirements import require_ones, require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ __all__ = ()
 @rule("LinSpace", "LinSpaceD")
 def lin_space(call: Call) -> Sequence[Output]:
     """``num`` numbers."""
+    require_ones(call, "start", "stop")
     place = len(call.inputs) - 1
     count = call.integer(place)
     if count is not None and count < 1:
@@ -36,10 +39,7 @@ def log_space(call: Call) -> Sequence[Output]:
 @rule("FillV2")
 def fill(call: Call) -> Sequence[Output]:
     """The shape that ``dims`` holds, float."""
-    dims, count = call.integers(0), call.length(0)
-    if dims is None:
-        return [Output(DataType.FLOAT, None if count is None else (FREE,) * count)]
-    return [Output(DataType.FLOAT, asked_sizes(call, dims))]
+    return [Output(DataType.FLOAT, asked_shape(call, 0))]
 
 
 @rule("FillV2D")
@@ -59,11 +59,13 @@ def shapes(call: Call) -> Sequence[Output]:
 @rule("ConcatOffset", "ConcatOffsetD")
 def concat_offset(call: Call) -> Sequence[Output]:
     """As the shapes, which are vectors of one length."""
-    first = len(call.inputs) - call.attributes["N"]
-    shape = equal_shapes(call, range(first, len(call.inputs)))
-    if shape is not None and len(shape) != 1:
-        raise call.error(f"{call.titled(first)} must have one dim")
-    return [call.like(first, shape)] * call.attributes["N"]
+    require_ones(call, "concat_dim")
+    first = int(call.schema.op_type == "ConcatOffset")
+    count = len(call.inputs) - first
+    if call.attributes["N"] != count:
+        raise call.error(f"N is {call.attributes['N']}, and there are {count} shapes")
+    require_rank(call, first, 1)
+    return [call.like(first, equal_shapes(call, range(first, len(call.inputs))))] * count
 
 
 @rule("BroadcastArgs")
@@ -83,10 +85,7 @@ def broadcast_gradient_args(call: Call) -> Sequence[Output]:
     return [Output(call.desc(0).dtype, (most,))] * 2
 
 
-@rule("GuaranteeConst", "PlaceholderWithDefault", "PreventGradient")
-def same(call: Call) -> Sequence[Output]:
-    """As the input."""
-    return [call.like(0, call.shape(0))]
+rule("GuaranteeConst", "PlaceholderWithDefault", "PreventGradient")(like_first)
 
 
 @rule("IdentityN")

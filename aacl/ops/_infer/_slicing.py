@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.ops._infer._dims import FREE, Dim, Shape
+from aacl.ops._infer._requirements import require_count, require_ones
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def split_sizes_attribute(call: Call) -> Sequence[Output]:
 @rule("Unpack")
 def unpack(call: Call) -> Sequence[Output]:
     """``num`` parts without the axis."""
-    shape, count = call.shape(0), call.attributes["num"]
+    shape, count = call.shape(0), require_count(call, "num")
     if shape is None:
         return [call.like(0, None)] * count
     axis = call.axis(call.attributes["axis"], len(shape), "axis")
@@ -80,26 +81,27 @@ def strided_slice_attribute(call: Call) -> Sequence[Output]:
 @rule("Pad", "PadV2", "MirrorPad")
 def pad(call: Call) -> Sequence[Output]:
     """``paddings[i]`` = elements before and after along dim ``i``."""
+    require_ones(call, "constant_values")
     return [_padded(call, call.integers(1), contiguous=True)]
 
 
 @rule("PadV3")
 def pad_v3(call: Call) -> Sequence[Output]:
     """As Pad; with ``paddings_contiguous`` false all begins come first, then all ends."""
+    require_ones(call, "constant_values")
     return [_padded(call, call.integers(1), contiguous=call.attributes["paddings_contiguous"])]
 
 
 @rule("PadD", "PadV2D", "PadV3D")
 def pad_attribute(call: Call) -> Sequence[Output]:
     """As Pad, with an attribute of pairs; with ``paddings_contiguous`` false begins come first, then ends."""
+    require_ones(call, "constant_values")
     flat = tuple(size for pair in call.attributes["paddings"] for size in pair)
     return [_padded(call, flat, contiguous=call.attributes.get("paddings_contiguous", True))]
 
 
 def _equal_parts(call: Call, index: int, axis: int | None) -> Sequence[Output]:
-    shape, count = call.shape(index), call.attributes["num_split"]
-    if count < 1:
-        raise call.error(f"num_split is {count}; it must be at least 1")
+    shape, count = call.shape(index), require_count(call, "num_split")
     if shape is None or axis is None:
         return [call.like(index, None if shape is None else (FREE,) * len(shape))] * count
     axis = call.axis(axis, len(shape), "split_dim", index)
@@ -112,7 +114,7 @@ def _equal_parts(call: Call, index: int, axis: int | None) -> Sequence[Output]:
 
 
 def _sized_parts(call: Call, sizes: tuple[int, ...] | None, axis: int | None) -> Sequence[Output]:
-    shape, count = call.shape(0), call.attributes["num_split"]
+    shape, count = call.shape(0), require_count(call, "num_split")
     if sizes is not None and len(sizes) != count:
         raise call.error(f"size_splits {tuple(sizes)} has not num_split, {count}, sizes")
     if shape is None or axis is None:
@@ -212,6 +214,8 @@ def _strided_dim(call: Call, dim: Dim, begin: int, end: int, stride: int, place:
 
 def _padded(call: Call, flat: tuple[int, ...] | None, *, contiguous: bool) -> Output:
     shape = call.shape(0)
+    if shape is not None and flat is None and call.desc(1).element_count not in (-1, 2 * len(shape)):
+        raise call.error(f"{call.titled(1)} must hold {2 * len(shape)} numbers, two for each dim of {call.titled(0)}")
     if shape is None or flat is None:
         return call.like(0, None if shape is None else tuple(Dim(dim.least, FREE.most) for dim in shape))
     if len(flat) != 2 * len(shape):
@@ -219,4 +223,9 @@ def _padded(call: Call, flat: tuple[int, ...] | None, *, contiguous: bool) -> Ou
     if any(size < 0 for size in flat):
         raise call.error(f"paddings {tuple(flat)} must not be negative")
     before, after = (flat[::2], flat[1::2]) if contiguous else (flat[: len(shape)], flat[len(shape) :])
+    copies = call.attributes.get("mode", "constant") != "constant"
+    if copies and any(not dim.most and b + a for dim, b, a in zip(shape, before, after, strict=True)):
+        raise call.error(
+            f"paddings {tuple(flat)} of mode {call.attributes['mode']} copy from an empty axis of {call.titled(0)}"
+        )
     return call.like(0, tuple(dim.shifted(b + a) for dim, b, a in zip(shape, before, after, strict=True)))

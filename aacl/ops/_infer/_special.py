@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import broadcast_inputs, require_equal_dtypes
-from aacl.ops._infer._elementwise import broadcast_format
+from aacl.ops._infer._elementwise import broadcast_format, like_first
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-@rule("BesselI0e", "BesselI1e", "Dawsn", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Ndtri", "Spence")
-def like_first(call: Call) -> Sequence[Output]:
-    """The output has the input's shape."""
-    return [call.like(0, call.shape(0))]
+rule("BesselI0e", "BesselI1e", "Dawsn", "Erfinv", "Expint", "FresnelCos", "FresnelSin", "Ndtri", "Spence")(like_first)
 
 
 @rule("Betainc", "Igamma", "Igammac", "Zeta")

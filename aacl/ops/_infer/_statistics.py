@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from aacl.ops._infer._agreement import equal_shapes, require_equal_dtypes
 from aacl.ops._infer._dims import Dim, Shape
+from aacl.ops._infer._elementwise import like_first
 from aacl.ops._infer._reduction import reduce, without
 from aacl.ops._infer._rules import Call, Output, rule
 
@@ -23,10 +24,7 @@ def over_axes(call: Call) -> Sequence[Output]:
     return [call.like(0, _reduced(call))]
 
 
-@rule("LpNormUpdate", "LpNormUpdateV2")
-def element_by_element(call: Call) -> Sequence[Output]:
-    """As ``x``."""
-    return [call.like(0, call.shape(0))]
+rule("LpNormUpdate", "LpNormUpdateV2")(like_first)
 
 
 @rule("ReduceMeanVariance")

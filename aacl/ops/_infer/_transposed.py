@@ -15,10 +15,9 @@ from aacl.ops._infer._filters import (
     each_window,
     filter_dims,
     groups_of,
-    rank_of,
 )
 from aacl.ops._infer._rules import Call, Output, rule
-from aacl.ops._infer._windows import Window, layout_of, paddings, spatial
+from aacl.ops._infer._windows import Window, layout_of, paddings, rank_of, spatial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,28 +47,28 @@ def deconvolution(call: Call) -> Sequence[Output]:
 def gradient_of_input(call: Call) -> Sequence[Output]:
     """The output has the shape that ``input_size`` holds."""
     require_equal_dtypes(call, (1, 2))
-    return [_gradient(call, 2, call.integers(0), call.length(0))]
+    return [_gradient_of_input(call, 1, call.integers(0), call.length(0))]
 
 
 @rule("Conv2DBackpropInputD", "Conv3DBackpropInputD", "DepthwiseConv2DBackpropInputD")
 def gradient_of_input_attribute(call: Call) -> Sequence[Output]:
     """The output has the shape ``input_size``."""
     require_equal_dtypes(call, (0, 1))
-    return [_gradient(call, 1, call.attributes["input_size"], None)]
+    return [_gradient_of_input(call, 0, call.attributes["input_size"], None)]
 
 
 @rule("Conv2DBackpropFilter", "Conv3DBackpropFilter", "DepthwiseConv2DBackpropFilter")
 def gradient_of_filter(call: Call) -> Sequence[Output]:
     """The output has the shape that ``filter_size`` holds."""
     require_equal_dtypes(call, (0, 2))
-    return [_gradient(call, 0, call.integers(1), call.length(1))._replace(format=Format.ND)]
+    return [_gradient_of_filter(call, 2, call.integers(1), call.length(1))]
 
 
 @rule("Conv2DBackpropFilterD", "Conv3DBackpropFilterD", "DepthwiseConv2DBackpropFilterD")
 def gradient_of_filter_attribute(call: Call) -> Sequence[Output]:
     """The output has the shape ``filter_size``."""
     require_equal_dtypes(call, (0, 1))
-    return [_gradient(call, 0, call.attributes["filter_size"], None)._replace(format=Format.ND)]
+    return [_gradient_of_filter(call, 1, call.attributes["filter_size"], None)]
 
 
 def _transposed(call: Call, index: int, size: Sequence[int] | None) -> Output:
@@ -134,10 +133,23 @@ def _checked_size(
     return fixed(*size)
 
 
-def _gradient(call: Call, index: int, size: Sequence[int] | None, count: int | None) -> Output:
-    """Return the output of a gradient, of the layout of the input at an index."""
-    rank = rank_of(call)
-    layout = layout_of(call, index, rank)
+def _gradient_of_input(call: Call, index: int, size: Sequence[int] | None, count: int | None) -> Output:
+    """Return the output of a gradient; the filter is at an index, what comes in behind it, in the output's layout."""
+    layout = layout_of(call, index + 1, rank_of(call))
+    filter_dims(call, index, layout)
+    return _gradient(call, index + 1, layout, size, count)
+
+
+def _gradient_of_filter(call: Call, index: int, size: Sequence[int] | None, count: int | None) -> Output:
+    """Return the output of a gradient; x comes first, what comes in is at an index, in x's layout."""
+    layout = layout_of(call, 0, rank_of(call))
+    dims_of(call, index, layout)
+    return _gradient(call, 0, layout, size, count)._replace(format=Format.ND)
+
+
+def _gradient(call: Call, index: int, layout: str, size: Sequence[int] | None, count: int | None) -> Output:
+    """Return the output of a gradient, of the dtype and format of the input at an index."""
+    rank = len(layout)
     spatial(call, "strides", layout)
     spatial(call, "dilations", layout)
     paddings(call, "pads", rank - 2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from aacl.dtypes import DataType
 from aacl.ops._infer._asked import asked_dtype, at_most
 from aacl.ops._infer._dims import FREE, Dim, Shape, fixed, product
+from aacl.ops._infer._requirements import require_rank
 from aacl.ops._infer._rules import Call, Output, rule
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ __all__ = ()
 @rule("Unique", "UniqueWithCounts")
 def unique(call: Call) -> Sequence[Output]:
     """The distinct elements, the number of each element, and the counts if the operator gives them."""
-    shape = call.shape(0)
-    if shape is not None and len(shape) != 1:
-        raise call.error(f"{call.titled(0)} must have one dim")
+    shape = require_rank(call, 0, 1)
     dtype, most = asked_dtype(call, "out_idx", 1), (at_most(shape),)
     found = [Output(call.desc(0).dtype, most), Output(dtype, (FREE,) if shape is None else shape)]
     return found if len(call.schema.outputs) == 2 else [*found, Output(dtype, most)]
@@ -76,9 +75,7 @@ def unique_consecutive(call: Call) -> Sequence[Output]:
 def list_diff(call: Call) -> Sequence[Output]:
     """What is left of the first list, and its places."""
     for index in (0, 1):
-        shape = call.shape(index)
-        if shape is not None and len(shape) != 1:
-            raise call.error(f"{call.titled(index)} must have one dim")
+        require_rank(call, index, 1)
     most = (at_most(call.shape(0)),)
     return [Output(call.desc(0).dtype, most), Output(asked_dtype(call, "out_idx", 1), most)]
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aacl.dtypes import Format
 from aacl.ops._infer._dims import Dim
+from aacl.ops._infer._requirements import require_rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aacl.ops._infer._rules import Call
 
-__all__ = ("Window", "layout_of", "paddings", "slide", "spatial", "windows")
+__all__ = ("Window", "layout_of", "paddings", "rank_of", "slide", "spatial", "windows")
 
 _LAYOUTS = {3: ("NCL",), 4: ("NCHW", "NHWC"), 5: ("NCDHW", "NDHWC")}
 
@@ -56,6 +57,11 @@ class Window(NamedTuple):
         return found - ((found - 1) * self.stride >= length + before)
 
 
+def rank_of(call: Call) -> int:
+    """Return how many dims the tensors of an operator have, as its name tells: batch, channels and the spatial ones."""
+    return 5 if "3D" in call.schema.op_type else 4
+
+
 def layout_of(call: Call, index: int, rank: int, default: str = "NCHW") -> str:
     """Return the axes of an input as letters such as ``NCHW``.
 
@@ -69,9 +75,7 @@ def layout_of(call: Call, index: int, rank: int, default: str = "NCHW") -> str:
     text = stated.name if stated is not Format.ND else call.attributes.get("data_format", default)
     if text not in layouts:
         raise call.error(f"layout {text} of {call.titled(index)} is none of {' and '.join(layouts)}")
-    shape = call.shape(index)
-    if shape is not None and len(shape) != rank:
-        raise call.error(f"{call.titled(index)} must have {rank} dims, {', '.join(text)}")
+    require_rank(call, index, rank, ", ".join(text))
     return str(text)
 
 

@@ -67,12 +67,8 @@ def gemm_ex(
         matrices in blocks (transpose types 2 and 3); 107000 for memory that is not mapped, or too short; 107002,
         107003 and 107017 as ``synchronize_stream``.
     """
-    target = stream_at(stream)
-    check_compute_type("gemm_ex", type)
     given = Product("gemm_ex", (trans_a, trans_b, trans_c), (m, n, k), (data_type_a, data_type_b, data_type_c))
-    product = given.checked()
-    product.check_leading(lda, ldb, ldc)
-    return run_product(product, (matrix_a, matrix_b, matrix_c, alpha, beta), target)
+    return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
 
 
 @code_alone
@@ -95,11 +91,8 @@ def hgemm(
     stream: int,
 ) -> int:
     """Submit a `gemm_ex` of half precision alone; arguments and codes as there."""
-    target = stream_at(stream)
-    check_compute_type("hgemm", type)
-    product = Product("hgemm", (trans_a, trans_b, trans_c), (m, n, k), (FLOAT16, FLOAT16, FLOAT16)).checked()
-    product.check_leading(lda, ldb, ldc)
-    return run_product(product, (matrix_a, matrix_b, matrix_c, alpha, beta), target)
+    given = Product("hgemm", (trans_a, trans_b, trans_c), (m, n, k), (FLOAT16, FLOAT16, FLOAT16))
+    return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
 
 
 @code_alone
@@ -122,11 +115,8 @@ def s8gemm(
     stream: int,
 ) -> int:
     """Submit a `gemm_ex` of INT8 giving INT32; alpha and beta are INT32. Arguments and codes as there."""
-    target = stream_at(stream)
-    check_compute_type("s8gemm", type)
-    product = Product("s8gemm", (trans_a, trans_b, trans_c), (m, n, k), (INT8, INT8, INT32)).checked()
-    product.check_leading(lda, ldb, ldc)
-    return run_product(product, (matrix_a, matrix_b, matrix_c, alpha, beta), target)
+    given = Product("s8gemm", (trans_a, trans_b, trans_c), (m, n, k), (INT8, INT8, INT32))
+    return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
 
 
 @with_code(0)
@@ -170,3 +160,13 @@ def create_handle_for_s8gemm(
     """Look for the operator model of an `s8gemm`, as `create_handle_for_gemm_ex` does."""
     check_compute_type("s8gemm", type)
     return product_handle(Product("s8gemm", (trans_a, trans_b, trans_c), (m, n, k), (INT8, INT8, INT32)))
+
+
+def _run(
+    given: Product, compute_type: int, leading: tuple[int, int, int], addresses: tuple[int, ...], stream: int
+) -> int:
+    target = stream_at(stream)
+    check_compute_type(given.name, compute_type)
+    product = given.checked()
+    product.check_leading(*leading)
+    return run_product(product, addresses, target)

@@ -51,7 +51,7 @@ class Product(NamedTuple):
             NotSupported: a matrix is said to lie in blocks (NZ).
             UnsupportedDataType: data types that do not go together.
         """
-        found = Product(self.name, *[tuple(map(index, numbers)) for numbers in self[1:]])  # type: ignore[arg-type]
+        found = Product(self.name, *[tuple(map(index, numbers)) for numbers in self[1:]])  # type: ignore[arg-type] # three numbers each
         for matrix, transpose in zip("abc", found.transposes, strict=True):
             found._check_transpose(matrix, transpose)
         if min(found.sizes) < 1:

@@ -9,13 +9,15 @@ import aacl
 from aacl.errors import InvalidArgument, NotSupported
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain, with_code
-from acl.mdl._load import load_file, load_memory
+from acl.mdl._load import Memory, load_file, load_memory
 
 __all__ = ("create_config_handle", "destroy_config_handle", "load_with_config", "set_config_opt")
 
-# aclmdlConfigAttr, as far as it decides what is loaded; the others say where a card keeps it.
+# aclmdlConfigAttr, as far as it decides what is loaded.
 _TYPE, _PATH, _ADDRESS, _SIZE = 1, 2, 3, 4
+_SPANS = 7, 8, 5, 6  # for intermediate results and for weights: address and size
 _ATTRIBUTES = range(29)
+_WITH_MEMORY = 2, 4
 _FILES, _MEMORIES, _QUEUES = (1, 2), (3, 4), (5, 6)
 _PATH_MOST = 4096
 
@@ -41,8 +43,9 @@ def set_config_opt(config_handle: int, attr: int, attr_value: int | str) -> int:
 
     Args:
         config_handle: the collection.
-        attr: an ``aclmdlConfigAttr``: 1 the load type (1 and 2 a file, 3 and 4 memory), 2 the path, 3 and 4 the model's
-            address and size; the others, on work and weight memory, priority and the like, make no difference here.
+        attr: an ``aclmdlConfigAttr``: 1 the load type (1 and 2 a file, 3 and 4 memory, the even ones with memory that
+            the program brings), 2 the path, 3 and 4 the model's address and size, 5 and 6 those of memory for weights,
+            7 and 8 for intermediate results; the others, such as the priority, make no difference here.
         attr_value: a number, a text, or a text's address.
 
     Returns:
@@ -68,11 +71,16 @@ def load_with_config(config_handle: int) -> tuple[int, int]:
     if kind in _QUEUES:
         raise NotSupported(f"load type {kind} feeds the model from queues, which this device has not")
     if kind in _FILES:
-        return load_file(_text(_option(options, _PATH, "the path"))), 0
+        return load_file(_text(_option(options, _PATH, "the path")), _memory(kind, options)), 0
     if kind in _MEMORIES:
         address, size = _option(options, _ADDRESS, "the address"), _option(options, _SIZE, "the size")
-        return load_memory(address, size), 0
+        return load_memory(address, size, _memory(kind, options)), 0
     raise InvalidArgument(f"the load type is {kind}; set option {_TYPE} to 1, 2, 3 or 4")
+
+
+def _memory(kind: int, options: dict[int, Any]) -> Memory:
+    """Return the memory that a program brings, for the load types that ask for it."""
+    return Memory.of(*[options.get(attr, 0) if kind in _WITH_MEMORY else 0 for attr in _SPANS])
 
 
 def _option(options: dict[int, Any], attr: int, what: str) -> Any:

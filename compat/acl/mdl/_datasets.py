@@ -23,6 +23,7 @@ __all__ = (
     "get_dataset_buffer",
     "get_dataset_num_buffers",
     "get_dataset_tensor_desc",
+    "put_desc",
     "set_dataset_tensor_desc",
     "spans_of",
 )
@@ -35,14 +36,18 @@ class Dataset:
         buffers: the handles; buffers and their memory are the program's.
         descs: descriptions by position, copied from the program's.
         desc_handles: the handles that were given out for these.
+        gears: the gear chosen for its next runs, by model.
+        given: the memory that runs gave to its null buffers, by position.
     """
 
-    __slots__ = ("buffers", "desc_handles", "descs")
+    __slots__ = ("buffers", "desc_handles", "descs", "gears", "given")
 
     def __init__(self) -> None:
         self.buffers: list[int] = []
         self.descs: dict[int, aacl.TensorDesc] = {}
         self.desc_handles: dict[int, int] = {}
+        self.gears: dict[int, int] = {}
+        self.given: dict[int, aacl.Buffer] = {}
 
 
 datasets: Handles[Dataset] = Handles("dataset", INVALID_PARAM)
@@ -109,12 +114,16 @@ def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int) -> int:
     """
     target = datasets.get(dataset)
     place = _place(target.buffers, index)
-    if tensor_desc:
+    if _whole(tensor_desc):
         put_desc(target, place, tensor_descs.get(tensor_desc))
     else:
         target.descs.pop(place, None)
         tensor_descs.objects.pop(target.desc_handles.pop(place, 0), None)
     return 0
+
+
+def _whole(number: int) -> int:
+    return index(number)
 
 
 @plain(0)
@@ -140,8 +149,7 @@ def put_desc(dataset: Dataset, place: int, desc: aacl.TensorDesc) -> None:
 
 def spans_of(dataset: Dataset) -> tuple[tuple[int, int], ...]:
     """Return the memory of a dataset's buffers; raises `Refused` for one that was destroyed."""
-    table = data_buffers.objects
     try:
-        return tuple([table[handle] for handle in dataset.buffers])
+        return tuple(map(data_buffers.objects.__getitem__, dataset.buffers))
     except KeyError:
         return tuple([data_buffers.get(handle) for handle in dataset.buffers])

@@ -6,23 +6,41 @@ import os
 from contextlib import suppress
 from operator import index
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import aacl
-from aacl.errors import InvalidArgument, ModelDataError, ModelPathError
+from aacl.errors import InvalidArgument, ModelDataError, ModelPathError, NotSupported
 from acl import _blocks
 from acl._devices import current
-from acl._status import code_alone, with_code
+from acl._products import require_feature
+from acl._status import API_NOT_SUPPORTED, code_alone, with_code
 from acl.mdl._models import Loaded, models, take_model
 from acl.mdl._runs import Runs
+from acl.mdl._watchers import watchers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from acl._contexts import Context
 
 __all__ = (
+    "Memory",
+    "load_bytes",
+    "load_file",
     "load_from_file",
     "load_from_file_with_mem",
+    "load_from_file_with_q",
     "load_from_mem",
     "load_from_mem_with_mem",
+    "load_from_mem_with_q",
+    "load_memory",
     "query_size",
     "query_size_from_mem",
+    "read_file",
+    "read_memory",
+    "read_signature",
     "unload",
+    "unload_model",
 )
 
 _LEAST = 32  # bytes; programs allocate what query_size says, and 0 bytes cannot be allocated
@@ -59,12 +77,15 @@ def load_from_file_with_mem(
     Args:
         model_path: the file.
         work_ptr: memory for intermediate results, 0 for the runtime's own. The software device uses its own always.
-        work_size: bytes there.
+        work_size: bytes there, at least what `query_size` says.
         weight_ptr: memory for the weights, 0 for the runtime's own. The software device uses its own always.
-        weight_size: bytes there.
+        weight_size: bytes there, at least what `query_size` says.
+
+    Returns:
+        As `load_from_file`; (0, 100000) also for too small a size, with both in the text; (0, 107000) for memory that
+        is not mapped.
     """
-    _check_spans(work_ptr, work_size, weight_ptr, weight_size)
-    return load_file(model_path), 0
+    return load_file(model_path, Memory.of(work_ptr, work_size, weight_ptr, weight_size)), 0
 
 
 @with_code(0)
@@ -72,13 +93,26 @@ def load_from_mem_with_mem(
     model_ptr: int, model_size: int, work_ptr: int, work_size: int, weight_ptr: int, weight_size: int
 ) -> tuple[int, int]:
     """Load a model from memory; arguments as `load_from_file_with_mem`, codes as `load_from_mem`."""
-    _check_spans(work_ptr, work_size, weight_ptr, weight_size)
-    return load_memory(model_ptr, model_size), 0
+    return load_memory(model_ptr, model_size, Memory.of(work_ptr, work_size, weight_ptr, weight_size)), 0
 
 
-def _check_spans(*numbers: int) -> None:
-    if any(index(number) < 0 for number in numbers):
-        raise InvalidArgument(f"addresses and sizes are not negative; {numbers} were given")
+@with_code(0)
+def load_from_file_with_q(
+    model_path: str, input_q_list: Sequence[int], output_q_list: Sequence[int]
+) -> tuple[int, int]:
+    """Refuse to load a model that queues feed, which this device has not. Returns (0, 200006)."""
+    raise NotSupported(_NO_QUEUES)
+
+
+@with_code(0)
+def load_from_mem_with_q(
+    model_ptr: int, model_size: int, input_q_list: Sequence[int], output_q_list: Sequence[int]
+) -> tuple[int, int]:
+    """Refuse to load a model that queues feed, which this device has not. Returns (0, 200006)."""
+    raise NotSupported(_NO_QUEUES)
+
+
+_NO_QUEUES = "models that queues feed are not for this device, which has no queues; load it with load_from_file"
 
 
 @code_alone
@@ -89,12 +123,19 @@ def unload(model_id: int) -> int:
         0; 145003 if there is no such model (any more); 107004 if it was loaded in another context; 507004 in a
         callback that one of the runs comes after. With the last two the model stays.
     """
+    unload_model(model_id)
+    return 0
+
+
+def unload_model(model_id: int) -> None:
+    """Wait for a model's runs and let go of it; raises what `unload` returns the codes of."""
     loaded = take_model(model_id)
+    for watcher in watchers:
+        watcher.unloading(index(model_id))
     loaded.runs.clear()
     with suppress(aacl.StreamError):  # a run's failure was the answer of its own call
         aacl.blocking.close(loaded.stream)
     aacl.blocking.close(loaded.model)
-    return 0
 
 
 @with_code(0, 0)
@@ -104,36 +145,95 @@ def query_size(file_name: str) -> tuple[int, int, int]:
     Returns:
         (0, 0, code) as `load_from_file`.
     """
-    return _sizes(read_signature(read_file(file_name)))
+    return *_sizes(read_signature(read_file(file_name))), 0
 
 
 @with_code(0, 0)
 def query_size_from_mem(model_ptr: int, model_size: int) -> tuple[int, int, int]:
     """Return what `query_size` does, of a model in memory; codes as `load_from_mem`."""
-    return _sizes(read_signature(read_memory(model_ptr, model_size)))
+    return *_sizes(read_signature(read_memory(model_ptr, model_size))), 0
 
 
-def _sizes(signature: aacl.models.ModelSignature) -> tuple[int, int, int]:
+def _sizes(signature: aacl.models.ModelSignature) -> tuple[int, int]:
     # The software device plans intermediate results itself, run by run.
-    return _LEAST, max(_LEAST, signature.weight_nbytes), 0
+    return _LEAST, max(_LEAST, signature.weight_nbytes)
 
 
-def load_file(path: str) -> int:
+class Memory(NamedTuple):
+    """Memory that a program brings for a model: addresses, 0 for none, and bytes.
+
+    It is checked and not used: a program may free it at any time, and weights are used where the file's bytes lie.
+    """
+
+    work: int = 0
+    work_nbytes: int = 0
+    weights: int = 0
+    weight_nbytes: int = 0
+
+    @classmethod
+    def of(cls, *numbers: int) -> Memory:
+        memory = cls(*[index(number) for number in numbers])
+        if min(memory) < 0:
+            raise InvalidArgument(f"addresses and sizes are not negative; {[*memory]} were given")
+        for address, nbytes in (memory[:2], memory[2:]):
+            if address and nbytes and _blocks.device_buffer(address) is None:
+                _blocks.other_memory(address, nbytes)
+        return memory
+
+    def check(self, signature: aacl.models.ModelSignature) -> None:
+        """Raise `InvalidArgument` if there is too little of it."""
+        for what, address, nbytes, least in zip(
+            ("intermediate results", "weights"), self[::2], self[1::2], _sizes(signature), strict=True
+        ):
+            if address and nbytes < least:
+                raise InvalidArgument(
+                    f"the memory for {what} at {address:#x} has {nbytes} bytes; model {signature.name!r} takes {least}"
+                )
+
+
+_SYSTEM = Memory()
+
+
+def load_file(path: str, memory: Memory = _SYSTEM) -> int:
     """Load a file into the current context and return the model's id."""
     context = current()
-    return _load(aacl.Model(_checked(path), device=context.context))
+    return _load(aacl.Model(_checked(path), device=context.context, overlaps=False), context, memory)
 
 
-def load_memory(address: int, nbytes: int) -> int:
+def load_memory(address: int, nbytes: int, memory: Memory = _SYSTEM) -> int:
     """Load a model from memory into the current context and return its id."""
-    context = current()
-    return _load(aacl.Model(read_memory(address, nbytes), device=context.context))
+    current()
+    return load_bytes(read_memory(address, nbytes), memory)
 
 
-def _load(model: aacl.Model) -> int:
+def load_bytes(data: bytes, memory: Memory = _SYSTEM) -> int:
+    """Load the bytes of a file into the current context and return the model's id."""
     context = current()
+    return _load(aacl.Model(data, device=context.context, overlaps=False), context, memory)
+
+
+def _load(model: aacl.Model, context: Context, memory: Memory) -> int:
     aacl.blocking.open_resource(model)
-    return models.add(Loaded(model, context, Runs(model)))
+    try:
+        memory.check(model.signature)
+        if model.gears is None and not model.signature.is_static:
+            require_feature(context, aacl.products.Feature.SHAPE_RANGES, f"model {model.name!r}", API_NOT_SUPPORTED)
+        return _announced(Loaded(model, context, Runs(model, context)))
+    except BaseException:
+        aacl.blocking.close(model)
+        raise
+
+
+def _announced(loaded: Loaded) -> int:
+    """Give a model its id, and tell those who look at models."""
+    model_id = models.add(loaded)
+    try:
+        for watcher in watchers:
+            watcher.loaded(model_id, loaded)
+    except BaseException:
+        models.take(model_id)
+        raise
+    return model_id
 
 
 def _checked(path: str) -> str:
@@ -141,6 +241,9 @@ def _checked(path: str) -> str:
         raise TypeError(f"argument 1 must be str, not {type(path).__name__}")
     if not path:
         raise ModelPathError("the path of the model is empty; give that of an .om file")
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        # Who opens a pipe waits for its other end, and a device may never end.
+        raise ModelPathError(f"the model {path!r} is no regular file but a pipe or a device; give that of an .om file")
     return path
 
 

@@ -19,7 +19,7 @@ from acl._status import API_NOT_SUPPORTED, code_alone
 from acl._streams import refuse_in_callback
 from acl._threads import settle
 from acl.op._attributes import attributes_at
-from acl.op._execute import descs_at, spans_at
+from acl.op._execute import descs_at, request_of
 from acl.op._library import add_compiled, known_compiled
 from acl.op._prepared import prepared, submit
 
@@ -168,14 +168,7 @@ def _run(
     writes: bool,
 ) -> int:
     attributes = attributes_at(attr)
-    request = (
-        op_type,
-        descs_at(input_descs),
-        spans_at(inputs),
-        descs_at(output_descs),
-        spans_at(outputs),
-        attributes.key,
-    )
+    request = request_of(op_type, input_descs, inputs, output_descs, outputs, attributes)
     serve = _compiled_open if writes else _compiled
     ready = prepared(request, attributes.values, stream.context, serve)
     if not writes and ready.spaces is not None and not ready.is_ranged:
@@ -192,18 +185,14 @@ def _run(
     return 0
 
 
-def _compiled(op_type: str, inputs: Descs, outputs: Descs, given: Mapping[str, Any]) -> Served:
-    """Return what serves a request, compiled before or now, its outputs as they are described."""
-    return _compile(op_type, inputs, outputs, given)
-
-
 def _compiled_open(op_type: str, inputs: Descs, outputs: Descs, given: Mapping[str, Any]) -> Served:
     """Return what serves a request whatever shape its outputs are described with."""
     free = tuple([aacl.TensorDesc.of(desc.dtype, aacl.UNKNOWN_RANK, desc.format) for desc in outputs])
-    return _compile(op_type, inputs, free, given)
+    return _compiled(op_type, inputs, free, given)
 
 
-def _compile(op_type: str, inputs: Descs, outputs: Descs, given: Mapping[str, Any]) -> Served:
+def _compiled(op_type: str, inputs: Descs, outputs: Descs, given: Mapping[str, Any]) -> Served:
+    """Return what serves a request, compiled before or now, its outputs as they are described."""
     schema = aacl.ops.schema_of(op_type)
     slots = tuple([None if desc.dtype is aacl.DataType.UNDEFINED else _unnamed(desc) for desc in inputs])
     attributes = schema.complete(given, len(slots))

@@ -31,7 +31,7 @@ def _one_of(name: str, *values: str) -> _Option:
 
 
 def _text(name: str, words: str) -> _Option:
-    return _Option(name, r"[\s\S]+", words)
+    return _Option(name, r"[^\0]+", words)
 
 
 _OPTIONS = {
@@ -91,7 +91,7 @@ def set_compileopt(opt: int, value: str) -> int:
         raise InvalidArgument(
             f"there is no compile option {number}; they are 0 ({_OPTIONS[0].name}) to {max(_OPTIONS)}"
         )
-    if re.fullmatch(option.pattern, value) is None:
+    if re.fullmatch(option.pattern, value, re.ASCII) is None:
         raise InvalidArgument(f"{option.name} must be {option.words}; {value!r} was given")
     other = _EXCLUSIVE.get(number)
     if other in _set:

@@ -14,9 +14,11 @@ from acl.op._prepared import run
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from acl.op._attributes import Attributes
     from acl.op._operands import Descs, Spans
+    from acl.op._prepared import Request
 
-__all__ = ("descs_at", "execute", "execute_v2", "spans_at")
+__all__ = ("descs_at", "execute", "execute_v2", "request_of", "spans_at")
 
 
 @code_alone
@@ -78,9 +80,21 @@ def _submit(
     stream: int,
     written: Sequence[int] = (),
 ) -> int:
-    target = stream_at(stream)
-    attributes = attributes_at(attr)
-    request = (
+    target, attributes = stream_at(stream), attributes_at(attr)
+    run(request_of(op_type, input_descs, inputs, output_descs, outputs, attributes), attributes.values, target, written)
+    return 0
+
+
+def request_of(
+    op_type: str,
+    input_descs: Sequence[int],
+    inputs: Sequence[int],
+    output_descs: Sequence[int],
+    outputs: Sequence[int],
+    attributes: Attributes,
+) -> Request:
+    """Return what handles of descriptions and data buffers ask for; raises `Refused` for what is none."""
+    return (
         op_type,
         descs_at(input_descs),
         spans_at(inputs),
@@ -88,8 +102,6 @@ def _submit(
         spans_at(outputs),
         attributes.key,
     )
-    run(request, attributes.values, target, written)
-    return 0
 
 
 def descs_at(handles: Sequence[int]) -> Descs:

@@ -23,7 +23,7 @@ from acl.op._attributes import attributes_at
 from acl.op._compiled import signature_of
 from acl.op._execute import descs_at
 from acl.op._library import drop
-from acl.op._own import add_kernel, add_operator, own_operator, remove_operator
+from acl.op._own import SELECTOR_NOT_REGISTERED, add_kernel, add_operator, own_operator, remove_operator
 
 __all__ = (
     "create_kernel",
@@ -193,7 +193,7 @@ def update_params(op_type: str, input_descs: Sequence[int], output_descs: Sequen
 
     Returns:
         0; what the compile function returned if that is not 0; 500001 if it raised (the text says what); 100028 if there
-        is none; 100029 if it chose a kernel that there is not; 100000 if it chose none, or for no descriptions or
+        is none, or is another one by the time that it returns; 100029 if it chose a kernel that there is not; 100000 if it chose none, or for no descriptions or
         attributes; 145000 for unknown dims; 100001 before ``acl.init``. What was chosen before stays then.
     """
     require_init()
@@ -202,6 +202,8 @@ def update_params(op_type: str, input_descs: Sequence[int], output_descs: Sequen
     _check_dims(op_type, inputs, outputs)
     signature = signature_of(op_type, inputs, outputs, attributes.values)
     launch = _compiled(op_type, own.compile_function, [*input_descs], [*output_descs], attr)
+    if own_operator(op_type) is not own:
+        raise Refused(SELECTOR_NOT_REGISTERED, f"operator {op_type} got another compile function while its own chose")
     drop(own.choose(signature, launch))
     return 0
 

@@ -25,6 +25,7 @@ __all__ = (
     "described",
     "fitted",
     "may_decide",
+    "on_host",
     "operands",
     "results",
     "room",
@@ -47,11 +48,14 @@ def may_decide(desc: aacl.TensorDesc) -> bool:
     return 0 < desc.element_count <= (_INTEGERS_MOST if is_whole else _NUMBERS_MOST)
 
 
-def operands(op_type: str, descs: Descs, spans: Spans, context: Context) -> tuple[list[Any], bool]:
+def operands(
+    op_type: str, descs: Descs, spans: Spans, context: Context, updated: Sequence[int] = ()
+) -> tuple[list[Any], bool]:
     """Return the inputs of an operation, and whether all lie in memory of the device or in none.
 
     An input with known contents comes as a host value, and so does one placed on the host that a shape
-    may follow from. Others that are placed on the host are copied to the device now.
+    may follow from. Others that are placed on the host are copied to the device now, but for those
+    that the operator updates, which it does where they lie.
     """
     found: list[Any] = []
     lasting = True
@@ -61,13 +65,18 @@ def operands(op_type: str, descs: Descs, spans: Spans, context: Context) -> tupl
             found.append(None)
         elif desc.value is not None:
             found.append(desc.value)
-        elif desc.placement != _DEVICE:
+        elif desc.placement != _DEVICE and position not in updated:
             found.append(contents(what, desc, span) if may_decide(desc) else _snapshot(what, desc, span, context))
             lasting = False
         else:
             found.append(_tensor(what, desc, span))
             lasting = lasting and not _is_host(found[-1])
     return found, lasting
+
+
+def on_host(desc: aacl.TensorDesc) -> bool:
+    """Whether an input was said to lie on the host (``set_tensor_place_ment``)."""
+    return desc.placement != _DEVICE and desc.value is None
 
 
 def described(descs: Descs, given: Sequence[Any]) -> list[aacl.TensorDesc | None]:

@@ -7,6 +7,7 @@ that nothing of an old one runs again.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
 
     from acl.op._compiled import Signature
 
-__all__ = ("OwnOperator", "add_kernel", "add_operator", "own_operator", "remove_operator", "serving")
+__all__ = (
+    "SELECTOR_NOT_REGISTERED",
+    "OwnOperator",
+    "add_kernel",
+    "add_operator",
+    "own_operator",
+    "remove_operator",
+    "serving",
+)
 
 SELECTOR_NOT_REGISTERED = 100028
 _NUMBER = "launch"
@@ -42,13 +51,14 @@ class OwnOperator:
         native_type: what the native operator is called: no name that a program uses natively.
     """
 
-    __slots__ = ("_launches", "_numbers", "_registration", "compile_function", "native_type", "op_type")
+    __slots__ = ("_launches", "_lock", "_numbers", "_registration", "compile_function", "native_type", "op_type")
 
     def __init__(self, op_type: str, compile_function: Callable[..., object]) -> None:
         self.op_type, self.compile_function = op_type, compile_function
         self.native_type = f"{op_type} (own kernel)"
         self._launches: dict[int, aacl.Launch] = {}
         self._numbers: dict[Signature, int] = {}
+        self._lock = threading.Lock()  # of both: several threads may call `update_params` at once
         self._registration = aacl.register_operator(
             self.native_type, selector=self._select, kernels=_kernels.get(op_type, {})
         )
@@ -72,15 +82,17 @@ class OwnOperator:
                 f"the compile function of operator {self.op_type} chose kernel {launch.kernel!r}; there is "
                 f"{', '.join(kernels) or 'none'}: acl.op.create_kernel makes one"
             )
-        old = self._numbers.get(signature)
-        if old is not None and self._launches[old] == launch:
-            return []
-        gone = [] if old is None else [self._drop(signature)]
-        if len(self._numbers) >= _CHOICES_MOST:
-            gone.append(self._drop(next(iter(self._numbers))))
-        number = self._numbers[signature] = next(_numbers)
-        self._launches[number] = launch
-        return gone
+        with self._lock:
+            old = self._numbers.get(signature)
+            if old is not None and self._launches[old] == launch:
+                return []
+            gone = [] if old is None else [self._drop(signature)]
+            if len(self._numbers) >= _CHOICES_MOST:
+                gone.append(self._drop(next(iter(self._numbers))))
+            number = next(_numbers)
+            # The launch first: who finds the number asks for it at once.
+            self._launches[number], self._numbers[signature] = launch, number
+            return gone
 
     def number(self, signature: Signature) -> int | None:
         """Return the number of what was chosen for a signature."""
@@ -89,7 +101,8 @@ class OwnOperator:
     def close(self) -> list[Signature]:
         """End the registration; return what does not serve any more."""
         self._registration.close()
-        return [self._drop(signature) for signature in [*self._numbers]]
+        with self._lock:
+            return [self._drop(signature) for signature in [*self._numbers]]
 
     def sign(self, number: int) -> Signature:
         """Return what prepared requests that a choice serves are known by."""

@@ -18,7 +18,7 @@ from acl._contexts import at_close
 from acl._state import at_finalize, state
 from acl._tensor_descs import tensor_descs
 from acl.op._library import Served, at_drop, find, use
-from acl.op._operands import check, check_layout, described, fitted, operands, results, room
+from acl.op._operands import check, check_layout, described, fitted, on_host, operands, results, room
 from acl.rt._exception import watch
 
 if TYPE_CHECKING:
@@ -52,15 +52,21 @@ class Prepared:
             shape of one; else None.
         is_ranged: whether values decide a shape, so that only the run tells it.
         signature: of the compiled operator model that serves it, else None.
+        updates: positions of the inputs that the operator also writes.
     """
 
-    __slots__ = ("is_ranged", "operation", "signature", "spaces")
+    __slots__ = ("is_ranged", "operation", "signature", "spaces", "updates")
 
     def __init__(
-        self, operation: aacl.Operation, spaces: Spaces | None, is_ranged: bool, signature: Signature | None
+        self,
+        operation: aacl.Operation,
+        spaces: Spaces | None,
+        is_ranged: bool,
+        signature: Signature | None,
+        updates: tuple[int, ...],
     ) -> None:
         self.operation, self.spaces = operation, spaces
-        self.is_ranged, self.signature = is_ranged, signature
+        self.is_ranged, self.signature, self.updates = is_ranged, signature, updates
 
 
 # Two generations stand for the order of use: what is found in the older one moves to the newer,
@@ -91,6 +97,10 @@ def submit(
     """Submit a prepared request; it is prepared anew if its memory was freed."""
     if ready.signature is not None:
         use(ready.signature)
+    if ready.updates and ready.operation.fault() is not None:
+        # An earlier run failed: natively what it was to update has no contents then, here it stays memory.
+        _newer.pop(request, None)
+        ready = prepared(request, attributes, stream.context)
     try:
         completion = stream.stream.execute(ready.operation)
     except ClosedResource:  # memory that it was bound to, as a rule: bind to what is there now
@@ -141,10 +151,14 @@ def _prepare(request: Request, attributes: Mapping[str, Any], context: Context, 
     )
     wanted, wanted_last = results(op_type, written, output_spans)
     operation = aacl.Operation(native_type, given, served.attributes, out=wanted)
+    updates = operation.updates(context.device.device)
+    if any(on_host(inputs[position]) for position in updates):
+        given, given_last = operands(op_type, inputs, input_spans, context, updates)
+        operation = aacl.Operation(native_type, given, served.attributes, out=wanted)
     is_ranged = any(desc is not None and not desc.is_static for desc in inferred)
     is_open = is_ranged or written != outputs
     pairs = tuple(zip(outputs, spaces, strict=True)) if is_open else None
-    return Prepared(operation, pairs, is_ranged, served.signature), given_last and wanted_last
+    return Prepared(operation, pairs, is_ranged, served.signature, updates), given_last and wanted_last
 
 
 def _check_lists(request: Request) -> None:

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from acl.rt._allocator import allocator_create_desc as allocator_create_desc
+from acl.rt._allocator import allocator_destroy_desc as allocator_destroy_desc
+from acl.rt._allocator import allocator_get_by_stream as allocator_get_by_stream
+from acl.rt._allocator import allocator_register as allocator_register
+from acl.rt._allocator import allocator_set_alloc_advise_func_to_desc as allocator_set_alloc_advise_func_to_desc
+from acl.rt._allocator import allocator_set_alloc_func_to_desc as allocator_set_alloc_func_to_desc
+from acl.rt._allocator import allocator_set_free_func_to_desc as allocator_set_free_func_to_desc
+from acl.rt._allocator import (
+    allocator_set_get_addr_from_block_func_to_desc as allocator_set_get_addr_from_block_func_to_desc,
+)
+from acl.rt._allocator import allocator_set_obj_to_desc as allocator_set_obj_to_desc
+from acl.rt._allocator import allocator_unregister as allocator_unregister
 from acl.rt._callback import launch_callback as launch_callback
 from acl.rt._callback import process_report as process_report
 from acl.rt._callback import subscribe_report as subscribe_report
@@ -77,6 +89,16 @@ from acl.rt._stream import synchronize_stream as synchronize_stream
 from acl.rt._stream import synchronize_stream_with_timeout as synchronize_stream_with_timeout
 
 __all__ = (
+    "allocator_create_desc",
+    "allocator_destroy_desc",
+    "allocator_get_by_stream",
+    "allocator_register",
+    "allocator_set_alloc_advise_func_to_desc",
+    "allocator_set_alloc_func_to_desc",
+    "allocator_set_free_func_to_desc",
+    "allocator_set_get_addr_from_block_func_to_desc",
+    "allocator_set_obj_to_desc",
+    "allocator_unregister",
     "create_context",
     "create_event",
     "create_event_ex_with_flag",

@@ -24,6 +24,7 @@ __all__ = (
     "get_stream_id_from_exception_info",
     "get_task_id_from_exception_info",
     "get_thread_id_from_exception_info",
+    "is_watched",
     "set_exception_info_callback",
     "watch",
 )
@@ -46,8 +47,24 @@ _tasks = count(1)
 _callback: list[Callable[[int], object]] = []  # none, or the one
 
 
-def watch(stream: Stream, completion: aacl.Completion[Any]) -> None:
-    """Tell the callback if this command fails."""
+def is_watched() -> bool:
+    """Whether there is a callback to tell."""
+    return bool(_callback)
+
+
+def watch(
+    stream: Stream,
+    completion: aacl.Completion[Any],
+    failing: Callable[[int, int, int, BaseException], None] | None = None,
+) -> None:
+    """Tell the callback if this command fails.
+
+    Args:
+        stream: the command's.
+        completion: the command.
+        failing: takes note of the failure before that: called with the numbers of device, stream and task, and the
+            error.
+    """
     if _callback:
         thread, task = threading.get_ident(), next(_tasks)
 
@@ -55,6 +72,8 @@ def watch(stream: Stream, completion: aacl.Completion[Any]) -> None:
             # Not exception(): looking on must not count as receiving the error.
             error = done.failure
             if error is not None:
+                if failing is not None:
+                    failing(stream.context.device.index, stream.stream.number, task, error)
                 _tell(stream, _Info(task, stream.stream.number, thread, stream.context.device.index, code_of(error)))
 
         completion.add_done_callback(over)

@@ -17,6 +17,7 @@ __all__ = (
     "destroy_stream",
     "destroy_stream_force",
     "get_stream_available_num",
+    "own_stream",
     "stream_abort",
     "stream_get_id",
     "stream_query",
@@ -58,24 +59,29 @@ def destroy_stream(stream: int) -> int:
         507004 in a callback of the stream itself, which stays; otherwise the code of its work that failed and that
         nobody had synchronised (it is ended then too).
     """
-    close_stream(_own(stream))
+    close_stream(own_stream(stream))
     return 0
 
 
 @code_alone
 def destroy_stream_force(stream: int) -> int:
     """End a stream: what has not started is dropped, what runs is not waited for. Codes as `destroy_stream`."""
-    close_stream(_own(stream), drop=True)
+    close_stream(own_stream(stream), drop=True)
     return 0
 
 
-def _own(handle: int) -> Stream:
-    """Return a stream that a program made, and may end."""
+def own_stream(handle: int, default: str = "ends with its context") -> Stream:
+    """Return a stream that a program made.
+
+    Args:
+        handle: of the stream.
+        default: what the default one does instead.
+    """
     if not index(handle):
-        raise InvalidArgument("stream 0, the default one, ends with its context; give a stream of create_stream")
+        raise InvalidArgument(f"stream 0, the default one, {default}; give a stream of create_stream")
     stream = stream_at(handle)
     if stream is stream.context.default_stream:
-        raise InvalidArgument(f"stream {handle} is the default one; it ends with its context")
+        raise InvalidArgument(f"stream {handle} is the default one, which {default}; give a stream of create_stream")
     return stream
 
 

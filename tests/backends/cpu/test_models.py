@@ -24,6 +24,12 @@ NAMES = ["FLOAT", "FLOAT16", "DOUBLE", "BF16", "INT8", "INT16", "INT32", "INT64"
 Value = tuple[str, int, Sequence[int | str | None]]
 
 
+@pytest.fixture(autouse=True, params=[0, 1 << 22], ids=["apart", "whole"])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every graph apart, and none."""
+    monkeypatch.setattr("aacl.backends.cpu.models._LARGE", request.param)
+
+
 def model_bytes(
     nodes: Sequence[onnx.NodeProto],
     inputs: Sequence[Value],

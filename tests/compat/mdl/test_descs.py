@@ -94,6 +94,8 @@ def test_output_names(device: int, tmp_path: Path, name: str) -> None:
     assert acl.mdl.get_output_index_by_name(desc, real) == (0, 0)
     assert acl.mdl.get_output_dims(desc, 0)[0]["name"] == given
     assert acl.mdl.get_tensor_real_name(desc, "nobody") == ""
+    with pytest.raises(TypeError, match="argument 2 must be str"):
+        acl.mdl.get_tensor_real_name(desc, cast(Any, np.array([1, 2])))
 
 
 def test_there_are_no_gears(desc: int, device: int, tmp_path: Path) -> None:
@@ -102,6 +104,7 @@ def test_there_are_no_gears(desc: int, device: int, tmp_path: Path) -> None:
     assert acl.mdl.get_dynamic_hw(desc, -1) == ({"hwCount": 0, "hw": []}, 0)
     assert acl.mdl.get_input_dynamic_gear_count(desc, -1) == (0, 0)
     assert acl.mdl.get_input_dynamic_dims(desc, -1, 0) == ([], 0)
+    assert acl.mdl.get_input_dims_range(desc, 0) == ({"rangeCount": 0, "range": []}, 0)
     assert acl.mdl.get_dynamic_batch(0) == acl.mdl.get_dynamic_hw(0, -1) == ({}, 100000)
 
     x = np.ones((1, 4), np.float32)
@@ -160,3 +163,21 @@ def test_descriptions_in_datasets(device: int, tmp_path: Path) -> None:
     assert acl.mdl.get_dataset_tensor_desc(given.handle, 0) == 0
     assert acl.get_tensor_desc_type(held) == -1
     ok(acl.mdl.execute(model, given.handle, wanted.handle))
+
+
+def test_attributes_of_operators(device: int, tmp_path: Path) -> None:
+    """get_op_attr tells which operators of the original model one stands for; all else is an empty text."""
+    origins = "_datadump_original_op_names"
+    model, desc = good(acl.mdl.load_from_file(add1(tmp_path))), acl.mdl.create_desc()
+    assert acl.mdl.get_op_attr(desc, "plus", origins) == ""
+    ok(acl.mdl.get_desc(desc, model))
+
+    assert acl.mdl.get_op_attr(desc, "plus", origins) == "[4]plus"
+    assert acl.mdl.get_op_attr(desc, "nobody", origins) == ""
+    assert acl.mdl.get_op_attr(desc, "plus", "other") == ""
+    assert origins in (acl.get_recent_err_msg() or "")
+    assert acl.mdl.get_op_attr(0, "plus", origins) == ""
+    with pytest.raises(TypeError):
+        untyped.mdl.get_op_attr(desc, None, origins)
+    ok(acl.mdl.unload(model))
+    assert acl.mdl.get_op_attr(desc, "plus", origins) == ""

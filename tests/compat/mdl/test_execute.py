@@ -133,6 +133,42 @@ def test_the_exception_callback_sees_a_failing_run(device: int, tmp_path: Path) 
     assert codes == [507011]
 
 
+def test_what_is_told_of_a_failing_run(device: int, tmp_path: Path) -> None:
+    """The exception callback learns the operator, and the run's inputs and outputs with their addresses."""
+    told: list[tuple[str, int, int, int, int, int]] = []
+
+    def failed(info: int) -> None:
+        numbers = (
+            acl.rt.get_device_id_from_exception_info(info),
+            acl.rt.get_stream_id_from_exception_info(info),
+            acl.rt.get_task_id_from_exception_info(info),
+        )
+        told.append(acl.mdl.create_and_get_op_desc(*numbers, 256))
+        told.append(acl.mdl.create_and_get_op_desc(*numbers, 5))
+
+    ok(acl.rt.set_exception_info_callback(failed))
+    model, stream = good(acl.mdl.load_from_file(gather(tmp_path))), good(acl.rt.create_stream())
+    bad, wanted = Dataset(np.arange(4, dtype=np.float32), np.array([9])), Dataset(np.zeros(1, np.float32))
+    ok(acl.mdl.execute_async(model, bad.handle, wanted.handle, stream))
+    assert acl.rt.synchronize_stream(stream) == 507011
+
+    name, inputs, number_of_inputs, outputs, number_of_outputs, ret = told[0]
+    assert (name, number_of_inputs, number_of_outputs, ret) == ("picks", 2, 1, 0)
+    assert told[1] == ("", 0, 0, 0, 0, 100000)
+    each = [acl.get_tensor_desc_by_index(inputs, i) for i in range(2)]
+    assert each[0] == inputs
+    assert [acl.get_tensor_desc_type(desc) for desc in each] == [0, 9]
+    assert [acl.get_tensor_desc_address(desc) for desc in each] == bad.pointers
+    assert acl.get_tensor_desc_address(outputs) == wanted.pointers[0]
+    assert [acl.get_tensor_desc_by_index(inputs, i) for i in (-1, 2)] == [0, 0]
+    own = acl.create_tensor_desc(0, [1], 2)
+    assert (acl.get_tensor_desc_by_index(own, 0), acl.get_tensor_desc_address(own)) == (own, 0)
+    assert acl.get_tensor_desc_by_index(0, 0) == acl.get_tensor_desc_address(31337) == 0
+    assert acl.mdl.create_and_get_op_desc(0, 0, 0, 256) == ("", 0, 0, 0, 0, 100000)
+    acl.destroy_tensor_desc(inputs)
+    acl.destroy_tensor_desc(outputs)
+
+
 def test_unloading_in_a_callback_that_a_run_comes_after(model: int, gate: MakeGate, reporter: Reporter) -> None:
     """Unload in a blocking callback is 507004 while a run is queued behind it; the model stays, and the run succeeds."""
     stream, context = good(acl.rt.create_stream()), good(acl.rt.get_context())

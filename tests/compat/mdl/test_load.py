@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,16 @@ def test_failed_loads_poison_nothing(device: int, tmp_path: Path) -> None:
     assert acl.mdl.get_desc(acl.mdl.create_desc(), model) == 145003
 
     np.testing.assert_array_equal(_run(good(acl.mdl.load_from_file(add1(tmp_path)))), X + 1)
+
+
+@pytest.mark.parametrize("load", ["load_from_file", "bundle_load_from_file", "query_size"])
+def test_pipes_and_devices_are_no_models(device: int, tmp_path: Path, load: str) -> None:
+    """A pipe without another end, and a device without an end, are refused at once and not read."""
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        assert getattr(acl.mdl, load)(path)[-1] == 145002
+        assert "no regular file" in acl.get_recent_err_msg()
 
 
 def test_loading_from_memory_that_is_freed_at_once(device: int, tmp_path: Path) -> None:
@@ -264,3 +275,47 @@ def test_models_end_with_their_context(device: int, tmp_path: Path) -> None:
     assert acl.mdl.unload(model) == 145003
     np.testing.assert_array_equal(_run(kept), X + 1)
     assert open_handles()["model"] == 1
+
+
+@pytest.mark.parametrize("way", ["call", "configuration"])
+def test_memory_that_a_program_brings(device: int, tmp_path: Path, way: str) -> None:
+    """Work and weight memory below what query_size says is 100000 with both sizes; unmapped memory is 107000."""
+    path = add1(tmp_path)
+    work, weight, ret = acl.mdl.query_size(path)
+    ok(ret)
+    block = good(acl.rt.malloc(work + weight, 0))
+
+    def load(*memory: int) -> tuple[int, int]:
+        if way == "call":
+            return acl.mdl.load_from_file_with_mem(path, *memory)
+        config = acl.mdl.create_config_handle()
+        for attr, value in {1: 2, 2: path, **dict(zip((7, 8, 5, 6), memory, strict=True))}.items():
+            ok(untyped.mdl.set_config_opt(config, attr, value))
+        return acl.mdl.load_with_config(config)
+
+    assert load(block, work - 1, 0, 0) == (0, 100000)
+    text = acl.get_recent_err_msg() or ""
+    assert str(work) in text
+    assert str(work - 1) in text
+    assert load(0, 0, block, weight - 1) == (0, 100000)
+    assert load(8, work, 0, 0) == (0, 107000)
+    assert "model" not in open_handles()
+    model = good(load(block, work, block + work, weight))
+    ok(acl.rt.free(block))
+    np.testing.assert_array_equal(_run(model), X + 1)
+
+
+def test_memory_that_a_load_type_does_not_take(device: int, tmp_path: Path) -> None:
+    """Load types 1 and 3 leave memory options alone, as the runtime manages that itself."""
+    config = acl.mdl.create_config_handle()
+    for attr, value in {1: 1, 2: add1(tmp_path), 7: 8, 8: 1}.items():
+        ok(untyped.mdl.set_config_opt(config, attr, value))
+
+    np.testing.assert_array_equal(_run(good(acl.mdl.load_with_config(config))), X + 1)
+
+
+def test_models_that_queues_feed(device: int, tmp_path: Path) -> None:
+    """The calls for queues are there, and are 200006."""
+    path = add1(tmp_path)
+    assert acl.mdl.load_from_file_with_q(path, [1], [2]) == (0, 200006)
+    assert acl.mdl.load_from_mem_with_q(8, 8, [1], [2]) == (0, 200006)

@@ -342,6 +342,29 @@ def test_a_failed_update_keeps_the_choice(chooser: Chooser) -> None:
     np.testing.assert_array_equal(request.result(), 3 * X)
 
 
+@pytest.mark.parametrize("registers_again", [False, True])
+def test_a_compile_function_that_unregisters_itself(device: int, image: bytes, registers_again: bool) -> None:
+    """What it chooses is lost with it: a code, and nothing serves; another one in its place chooses anew."""
+
+    def function(*arguments: Any) -> int:
+        ok(acl.op.unregister_compile_func("scaled"))
+        if registers_again:
+            ok(acl.op.register_compile_func("scaled", chooser))
+        code: int = chooser(*arguments)
+        return code
+
+    chooser, request = Chooser(), Request()
+    ok(acl.op.register_compile_func("scaled", function))
+    ok(create(image, "scaled_add"))
+    assert request.update() == NO_FUNCTION
+    assert "compile function" in text()
+    assert request.run() == NOT_FOUND
+    if registers_again:
+        ok(request.update())
+        ok(request.run())
+        np.testing.assert_array_equal(request.result(), 3 * X)
+
+
 def test_an_update_needs_every_dim(chooser: Chooser) -> None:
     """Free dims, what is no description and unknown attributes are refused before the compile function is called."""
     request = Request()

@@ -84,6 +84,44 @@ def test_nothing_at_all(
     np.testing.assert_array_equal(found, expected)
 
 
+_FLAT = {"strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0], "data_format": "NCHW"}
+
+
+def _ones(*shape: int) -> Array:
+    return np.ones(shape, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "expected", "attributes"),
+    [
+        ("Conv2D", [_ones(0, 2, 4, 4), _ones(3, 2, 2, 2)], _ones(0, 3, 3, 3), _FLAT),
+        ("Conv2D", [_ones(1, 2, 4, 4), _ones(0, 2, 2, 2)], _ones(1, 0, 3, 3), _FLAT),
+        ("Conv2D", [_ones(1, 2, 0, 4), _ones(3, 2, 2, 2), np.full(3, 2, np.float32)], np.full((1, 3, 1, 3), 2.0),
+         _FLAT | {"pads": [1, 1, 0, 0]}),
+        ("Concat", [np.array(0, np.int32), _ones(0, 3), _ones(2, 3)], _ones(2, 3), {"N": 2}),
+        ("Concat", [np.array(1, np.int32), _ones(0, 1), _ones(0, 2)], _ones(0, 3), {"N": 2}),
+        ("ResizeBilinearV2", [_ones(0, 4, 4, 3), np.array([2, 8], np.int32)], _ones(0, 2, 8, 3), {}),
+        ("ResizeBilinearV2", [_ones(2, 4, 4, 0), np.array([2, 8], np.int32)], _ones(2, 2, 8, 0), {}),
+        ("GEMM", [_ones(0, 3), _ones(3, 4), _ones(0, 4), _ones(1), _ones(1)], _ones(0, 4), {}),
+        ("GEMM", [_ones(2, 3), _ones(3, 0), _ones(2, 0), _ones(1), _ones(1)], _ones(2, 0), {}),
+        ("GEMM", [_ones(2, 0), _ones(0, 4), _ones(2, 4), _ones(1), np.full(1, 3, np.float32)], np.full((2, 4), 3.0), {}),
+        ("ReduceSum", [_ones(2, 0), np.array([1])], np.zeros(2), {}),
+        ("ReduceSum", [_ones(2, 0), np.array([0])], np.zeros(0), {}),
+        ("ReduceSum", [_ones(0, 3), np.array([0, 1])], np.zeros(()), {}),
+        ("ReduceMax", [_ones(0, 3), np.array([1])], np.zeros(0), {}),
+        ("ReduceMax", [_ones(0, 3), np.array([0])], np.full(3, -np.inf), {}),
+    ],
+)  # fmt: skip
+def test_a_dim_of_nothing(
+    device: int, op: str, inputs: Sequence[Array], expected: Array, attributes: dict[str, Any]
+) -> None:
+    """C162: an empty batch, channel or axis: no division by zero, no allocation of nothing; the result is exact."""
+    found = run(op, inputs, np.full(expected.shape, 7, np.float32), **attributes)
+
+    np.testing.assert_array_equal(found, expected)
+    assert run("Neg", [np.array([3], np.float32)], np.zeros(1, np.float32)).tolist() == [-3]
+
+
 def test_the_largest_of_nothing(device: int) -> None:
     """C162: the maximum over nothing is the least number there is, as ONNX defines it; its place is an error by name."""
     nothing, two = np.zeros((2, 0), np.float32), np.zeros(2, np.float32)

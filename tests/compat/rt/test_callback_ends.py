@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import time
@@ -236,3 +237,25 @@ def test_an_interrupt_leaves_an_end_that_waits_for_a_callback(end: str) -> None:
     )
 
     assert out.splitlines() == ["interrupted 507046 0", "0", "0"]
+
+
+def test_no_collection_runs_while_the_threads_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finalizer in there could wait for a thread that cannot start; and the collector is left as it was."""
+    found: list[bool] = []
+    look = sys._current_frames
+
+    def frames() -> object:
+        found.append(gc.isenabled())
+        return look()
+
+    monkeypatch.setattr(sys, "_current_frames", frames)
+    assert _threads.is_alive(threading.get_ident())
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert not _threads.is_alive(1)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+    assert found == [False, False]

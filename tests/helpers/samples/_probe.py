@@ -31,12 +31,14 @@ class Probe:
         descs: of the inputs.
         inferred: what was known of the outputs before the run.
         outputs: the results.
-        is_intact: whether the inputs, and the memory around the outputs, are what they were.
+        updated: the inputs that the operator also writes, as they are after the run.
+        is_intact: whether the other inputs, and the memory around the outputs, are what they were.
     """
 
     descs: tuple[TensorDesc | None, ...]
     inferred: tuple[TensorDesc, ...]
     outputs: tuple[Array, ...]
+    updated: tuple[Array, ...]
     is_intact: bool
 
 
@@ -77,17 +79,19 @@ def probe(op_type: str, sample: Sample, dtype: DataType, *, late: bool = False) 
     guarded = [_Guarded(desc) for desc in largest]
     told = tuple(None if desc is None else _without_value(desc) for desc in descs) if late else descs
     kernel = find(KernelRequest(op_type, told, largest, attributes))
-    before = [None if array is None else array.copy() for array in arrays]
+    before, arrays = arrays, [None if array is None else array.copy() for array in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         shapes: Any = kernel.body(*arrays, *(each.array for each in guarded))
     if not kernel.returns_shapes:
         shapes = [desc.shape for desc in largest]
     is_intact = all(each.is_intact for each in guarded) and all(
-        a is None or b is None or a.tobytes() == b.tobytes() for a, b in zip(arrays, before, strict=True)
+        a is None or b is None or a.tobytes() == b.tobytes() or index in kernel.updates
+        for index, (a, b) in enumerate(zip(arrays, before, strict=True))
     )
+    updated = tuple(array for array in (arrays[place] for place in kernel.updates) if array is not None)
     outputs = tuple(each.leading(shape) for each, shape in zip(guarded, shapes, strict=True))
-    return Probe(descs, inferred, outputs, is_intact)
+    return Probe(descs, inferred, outputs, updated, is_intact)
 
 
 def _is_held(dtype: DataType) -> bool:

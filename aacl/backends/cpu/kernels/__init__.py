@@ -49,7 +49,9 @@ def kernel_types() -> tuple[str, ...]:
 @functools.cache
 def _preparations() -> dict[str, Preparation]:
     """Import every family (each public module here), which registers its kernels, at the first request."""
+    from aacl.backends.cpu.kernels._registry import PREPARATIONS
+
     for family in pkgutil.iter_modules(__path__):
         if not family.name.startswith("_"):
             importlib.import_module(f"{__name__}.{family.name}")
-    return importlib.import_module(f"{__name__}._registry").PREPARATIONS  # type: ignore[no-any-return]
+    return PREPARATIONS

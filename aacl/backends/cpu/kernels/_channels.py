@@ -17,11 +17,13 @@ _LAST = frozenset({Format.NHWC, Format.NDHWC})
 
 
 def channel_axis(info: TensorInfo, default: int = 1) -> int:
-    """Return the axis that a tensor's format names; the default where its format says nothing."""
-    rank = max(len(info.shape), 1)
-    if info.format in _FIRST:
-        return 1
-    return (rank - 1 if info.format in _LAST else default) % rank
+    """Return the axis that a tensor's format names; the default where its format says nothing.
+
+    A tensor of one dim has its channels there, whatever it is said to be.
+    """
+    rank = len(info.shape)
+    axis = 1 if info.format in _FIRST else -1 if info.format in _LAST else default
+    return axis % rank if rank > 1 else 0
 
 
 def named_axis(request: KernelRequest, rank: int) -> int:

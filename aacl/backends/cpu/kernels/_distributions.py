@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 __all__ = ("chosen", "truncated_normal", "without_replacement")
 
 
+_FAR = 1e8
+"""So far out in a tail float64 cannot tell its numbers from the bound."""
+
+
 def truncated_normal(random: np.random.Generator, low: Array, high: Array) -> Array:
     """Return standard normal numbers within bounds, one for each pair of them.
 
@@ -20,14 +24,15 @@ def truncated_normal(random: np.random.Generator, low: Array, high: Array) -> Ar
 
     Args:
         random: where the numbers come from.
-        low: the bounds, float64.
+        low: the bounds, float64; NaN gives NaN, and infinities on one side that infinity.
         high: of the same shape, above ``low``.
     """
     found = np.empty(low.shape)
     flat, least, most = found.reshape(-1), low.reshape(-1), high.reshape(-1)
     is_mirrored = most < -least  # work on the side where the interval reaches further above 0
     least, most = np.where(is_mirrored, -most, least), np.where(is_mirrored, -least, most)
-    rest = np.arange(flat.size)
+    flat[...] = least
+    rest = np.flatnonzero(least < _FAR)
     while rest.size:
         drawn, is_taken = _proposed(random, least[rest], most[rest])
         flat[rest[is_taken]] = drawn[is_taken]

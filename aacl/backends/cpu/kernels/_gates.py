@@ -7,20 +7,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._exponentials import softplus
+from aacl.backends.cpu.kernels._logistic import sigmoid
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from aacl.abc import Array
 
-__all__ = ("Gate", "gates", "sigmoid")
+__all__ = ("Gate", "gates")
 
 Gate: TypeAlias = "Callable[[Array], Array]"
-
-
-def sigmoid(x: Array) -> Array:
-    """Return ``1 / (1 + e^-x)``."""
-    found: Array = 1 / (1 + np.exp(-x))
-    return found
 
 
 # Each with the defaults of alpha and beta; None where it takes none.
@@ -32,7 +28,7 @@ _GATES: dict[str, tuple[Callable[..., Array], float | None, float | None]] = {
     "relu": (lambda x: np.maximum(x, 0), None, None),
     "scaledtanh": (lambda x, a, b: a * np.tanh(b * x), 1.0, 1.0),
     "sigmoid": (sigmoid, None, None),
-    "softplus": (lambda x: np.logaddexp(0, x), None, None),
+    "softplus": (softplus, None, None),
     "softsign": (lambda x: x / (1 + np.abs(x)), None, None),
     "tanh": (np.tanh, None, None),
     "thresholdedrelu": (lambda x, a: np.where(x > a, x, 0), 1.0, None),

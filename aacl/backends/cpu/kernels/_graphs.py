@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from aacl.backends.cpu._foreign import enter, foreign, leave
 from aacl.backends.cpu._settings import core_count
 from aacl.backends.cpu.kernels._onnx import Constant, Node, Port, model_bytes
 from aacl.backends.cpu.kernels._registry import elements
@@ -154,7 +155,8 @@ def _constant(name: str, value: Array) -> Constant:
 def _session_of(graph: _Graph) -> Any:
     """Return a session; those with large constants are not kept for other requests."""
     is_small = sum(len(constant.data) for constant in graph.constants) <= _SMALL
-    return _session(graph) if is_small else _session.__wrapped__(graph)
+    with foreign():
+        return _session(graph) if is_small else _session.__wrapped__(graph)
 
 
 @functools.lru_cache(maxsize=_SESSIONS)
@@ -204,9 +206,12 @@ def _runner(op_type: str, session: Any, graph: _Graph, places: tuple[int, ...]) 
         if bound != addresses:
             _bind(binding, ports, count, addresses, bound)
         try:
+            enter(binding)
             run(binding)
         except Exception as error:
             raise KernelError(f"operator {op_type} failed while it ran: {error}") from error
+        finally:
+            leave(binding)
         spare.append((binding, addresses))
 
     return body

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl.backends.cpu._foreign import foreign
+from aacl.backends.cpu.kernels._onnx import Node, Port, model_bytes
+
 if TYPE_CHECKING:
     from aacl.abc import Array
 
@@ -45,8 +48,12 @@ def narrow(wide: Array, out: Array) -> None:
 
 def _convert(source: Array, target: Array) -> None:
     elements = _ELEMENTS[source.dtype], _ELEMENTS[target.dtype]
-    session, shape = _session(*elements), (source.size,)
-    binding = session.io_binding()
+    with foreign():
+        _run(_session(*elements), elements, source, target)
+
+
+def _run(session: Any, elements: tuple[int, int], source: Array, target: Array) -> None:
+    binding, shape = session.io_binding(), (source.size,)
     binding.bind_input("x", "cpu", 0, elements[0], shape, source.ctypes.data)
     binding.bind_output("y", "cpu", 0, elements[1], shape, target.ctypes.data)
     session.run_with_iobinding(binding)
@@ -55,11 +62,9 @@ def _convert(source: Array, target: Array) -> None:
 @functools.cache
 def _session(source: int, target: int) -> Any:
     import onnxruntime
-    from onnx import helper
 
-    ports = [helper.make_tensor_value_info(name, element, ["n"]) for name, element in (("x", source), ("y", target))]
-    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=target)], "cast", ports[:1], ports[1:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    cast = Node("Cast", ("x",), ("y",), (("to", target),))
+    model = model_bytes([cast], [Port("x", source, (-1,))], [Port("y", target, (-1,))], (), {"": 17})
     options = onnxruntime.SessionOptions()
     options.log_severity_level, options.intra_op_num_threads = 4, 1
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._sums import summed
+
 if TYPE_CHECKING:
     from aacl.abc import Array
     from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ("Moments", "by_rows", "mean", "mean_square", "normalise", "variance")
 
-_BLOCK = 32768
-"""Elements worked on at a time: what fits the second-level cache several times over."""
+_BLOCK = 1 << 17
+"""Elements worked on at a time: few enough to stay in the cache, so many that the calls cost little."""
 
 
 class Moments(NamedTuple):
@@ -28,7 +30,7 @@ class Moments(NamedTuple):
 
 def mean(x: Array, axes: tuple[int, ...]) -> Array:
     """Return the mean with 1 on the axes; NaN over no elements, where `numpy.mean` warns."""
-    total: Array = np.add.reduce(x, axes, keepdims=True)
+    total = summed(x, axes, keepdims=True)
     np.divide(total, math.prod(x.shape[axis] for axis in axes), total)
     return total
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._sums import summed
+
 if TYPE_CHECKING:
     from aacl.abc import Array
 
@@ -19,8 +21,8 @@ def p_norm(x: Array, p: float, axes: tuple[int, ...]) -> Array:
     if math.isinf(p):
         return np.maximum.reduce(size, axes, keepdims=True, initial=0)
     if p == 2:
-        return np.sqrt(np.add.reduce(np.multiply(size, size, size), axes, keepdims=True))
-    total = np.add.reduce(size if p == 1 else np.power(size, p, size), axes, keepdims=True)
+        return np.sqrt(summed(np.multiply(size, size, size), axes, keepdims=True))
+    total = summed(size if p == 1 else np.power(size, p, size), axes, keepdims=True)
     return total if p == 1 else np.power(total, 1 / p, dtype=total.dtype)
 
 

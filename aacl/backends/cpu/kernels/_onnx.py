@@ -17,6 +17,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from aacl.backends.cpu._protobuf import delimited, varint
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -46,6 +48,7 @@ class Port(NamedTuple):
     element: int
     """ONNX's number of the dtype."""
     shape: tuple[int, ...]
+    """-1 is a dim of any size."""
 
 
 class Constant(NamedTuple):
@@ -74,20 +77,22 @@ def model_bytes(
         opsets: versions by domain; ONNX's own is the empty one.
     """
     graph = [
-        *(_field(1, _node(each)) for each in nodes),
-        _field(2, b"operator"),
-        *(_field(5, _constant(each)) for each in constants),
-        *(_field(11, _port(each)) for each in inputs),
-        *(_field(12, _port(each)) for each in outputs),
+        *(delimited(1, _node(each)) for each in nodes),
+        delimited(2, b"operator"),
+        *(delimited(5, _constant(each)) for each in constants),
+        *(delimited(11, _port(each)) for each in inputs),
+        *(delimited(12, _port(each)) for each in outputs),
     ]
-    versions = [_field(8, _field(1, domain.encode()) + _number(2, version)) for domain, version in opsets.items()]
-    return _number(1, _IR_VERSION) + _field(7, b"".join(graph)) + b"".join(versions)
+    versions = [delimited(8, delimited(1, domain.encode()) + _number(2, version)) for domain, version in opsets.items()]
+    return _number(1, _IR_VERSION) + delimited(7, b"".join(graph)) + b"".join(versions)
 
 
 def _node(each: Node) -> bytes:
-    names = [_field(number, name.encode()) for number, part in ((1, each.inputs), (2, each.outputs)) for name in part]
-    attributes = [_field(5, _attribute(name, value)) for name, value in each.attributes]
-    return b"".join([*names, _field(4, each.op_type.encode()), *attributes, _field(7, each.domain.encode())])
+    names = [
+        delimited(number, name.encode()) for number, part in ((1, each.inputs), (2, each.outputs)) for name in part
+    ]
+    attributes = [delimited(5, _attribute(name, value)) for name, value in each.attributes]
+    return b"".join([*names, delimited(4, each.op_type.encode()), *attributes, delimited(7, each.domain.encode())])
 
 
 def _attribute(name: str, value: Any) -> bytes:
@@ -95,41 +100,26 @@ def _attribute(name: str, value: Any) -> bytes:
     values: Sequence[Any] = value if is_list else (value,)
     kind = next((kind for kind in (float, str) if values and isinstance(values[0], kind)), int)
     number, type_ = _FIELDS[kind][is_list]
-    return b"".join([_field(1, name.encode()), *(_value(number, each) for each in values), _number(20, type_)])
+    return b"".join([delimited(1, name.encode()), *(_value(number, each) for each in values), _number(20, type_)])
 
 
 def _value(number: int, value: float | str) -> bytes:
     if isinstance(value, str):
-        return _field(number, value.encode())
+        return delimited(number, value.encode())
     if isinstance(value, float):
-        return _varint(number << 3 | 5) + struct.pack("<f", value)
+        return varint(number << 3 | 5) + struct.pack("<f", value)
     return _number(number, value)
 
 
 def _constant(each: Constant) -> bytes:
     dims = b"".join(_number(1, dim) for dim in each.shape)
-    return dims + _number(2, each.element) + _field(8, each.name.encode()) + _field(9, each.data)
+    return dims + _number(2, each.element) + delimited(8, each.name.encode()) + delimited(9, each.data)
 
 
 def _port(each: Port) -> bytes:
-    shape = b"".join(_field(1, _number(1, dim)) for dim in each.shape)
-    return _field(1, each.name.encode()) + _field(2, _field(1, _number(1, each.element) + _field(2, shape)))
-
-
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(data)) + data
+    shape = b"".join(delimited(1, b"" if dim < 0 else _number(1, dim)) for dim in each.shape)
+    return delimited(1, each.name.encode()) + delimited(2, delimited(1, _number(1, each.element) + delimited(2, shape)))
 
 
 def _number(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value & 0xFFFFFFFFFFFFFFFF)
-
-
-def _varint(value: int) -> bytes:
-    if value < 0x80:
-        return value.to_bytes(1, "little")
-    coded = bytearray()
-    while value > 0x7F:
-        coded.append(value & 0x7F | 0x80)
-        value >>= 7
-    coded.append(value)
-    return bytes(coded)
+    return varint(number << 3) + varint(value & 0xFFFFFFFFFFFFFFFF)

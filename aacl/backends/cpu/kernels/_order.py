@@ -6,6 +6,7 @@ element and its place make one 64-bit integer, whose order is the stable order o
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import ml_dtypes
@@ -14,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from aacl.abc import Array
 
-__all__ = ("stable_order",)
+__all__ = ("picked", "stable_order")
 
 _HALVES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 _TOP = np.uint32(1 << 31)
@@ -32,6 +33,15 @@ def stable_order(rows: Array, *, descending: bool = False) -> Array:
     places = np.argsort(rows[..., ::-1], axis=-1, kind="stable")[..., ::-1]
     found: Array = np.subtract(rows.shape[-1] - 1, places)
     return found
+
+
+def picked(x: Array, places: Array, axis: int) -> Array:
+    """Return the elements at places along an axis; as `numpy.take_along_axis`, quicker along the last one."""
+    if axis not in (-1, x.ndim - 1) or not places.flags.c_contiguous or x.shape[:-1] != places.shape[:-1]:
+        return np.asarray(np.take_along_axis(x, places, axis))
+    flat = np.ascontiguousarray(x).reshape(-1)
+    starts = (np.arange(math.prod(x.shape[:-1])) * x.shape[-1]).reshape(*x.shape[:-1], 1)
+    return np.asarray(flat.take(places + starts))
 
 
 def _packed_order(rows: Array, descending: bool) -> Array:
@@ -53,7 +63,11 @@ def _keys(rows: Array) -> Array:
     if rows.dtype.kind == "i":
         return rows.view(np.uint32) ^ _TOP
     # Adding 0 makes one zero of both. Negative floats fall as their bits rise: all bits turn, of the others the first.
-    bits = np.add(rows, np.float32(0), order="C").view(np.uint32)
-    keys: Array = bits ^ np.where(bits & _TOP, np.uint32(0xFFFFFFFF), _TOP)
-    keys[rows != rows] = 0xFFFFFFFF
+    bits = np.add(rows, np.float32(0), order="C").view(np.int32)
+    turned = np.right_shift(bits, 31).view(np.uint32)
+    np.bitwise_or(turned, _TOP, turned)
+    keys: Array = np.bitwise_xor(bits.view(np.uint32), turned, turned)
+    unordered = np.not_equal(rows, rows)
+    if unordered.any():
+        keys[unordered] = 0xFFFFFFFF
     return keys

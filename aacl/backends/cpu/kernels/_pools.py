@@ -57,9 +57,11 @@ class Pool(NamedTuple):
 
 def _covered(axis: Axis, after: int, includes_padding: bool) -> Array:
     starts = np.arange(axis.windows) * axis.stride - axis.before
-    places = np.add.outer(starts, np.arange(axis.size) * axis.dilation)
-    least = -axis.before if includes_padding else 0
-    return np.asarray(((places >= least) & (places < axis.length + after)).sum(1))
+    least, limit = -axis.before if includes_padding else 0, axis.length + after
+    # Element j lies at start + j * dilation: count the j from 0 to size for which that is from least to below limit.
+    first = np.maximum(-((starts - least) // axis.dilation), 0)
+    behind = np.minimum(-((starts - limit) // axis.dilation), axis.size)
+    return np.asarray(np.maximum(behind - first, 0))
 
 
 def pool_of(

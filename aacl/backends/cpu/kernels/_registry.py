@@ -63,9 +63,15 @@ def _same_source(preparation: Preparation, other: Preparation) -> bool:
 
 
 def prepared(
-    request: KernelRequest, body: Body, operations: int = 0, *, in_place: bool = False, returns_shapes: bool = False
+    request: KernelRequest,
+    body: Body,
+    operations: int = 0,
+    *,
+    in_place: bool = False,
+    returns_shapes: bool = False,
+    updates: tuple[int, ...] = (),
 ) -> Kernel:
-    """Return a kernel that reads every input and writes every output once.
+    """Return a kernel that reads every input and writes every output, and every input that it updates, once.
 
     Args:
         request: the request to prepare.
@@ -73,10 +79,11 @@ def prepared(
         operations: beyond one operation an element.
         in_place: whether it gives the same where an output lies in the memory of an input.
         returns_shapes: whether the outputs are as large as they may get, and the body returns the exact shapes.
+        updates: positions of the inputs that the body also writes.
     """
-    tensors = (*request.inputs, *request.outputs)
+    tensors = (*request.inputs, *request.outputs, *(request.inputs[place] for place in updates))
     nbytes = sum(elements(info) * info.dtype.itemsize for info in tensors if info is not None)
-    return Kernel(body, nbytes, operations, in_place, returns_shapes)
+    return Kernel(body, nbytes, operations, in_place, returns_shapes, updates)
 
 
 def elements(info: TensorInfo) -> int:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._weighted import weighted
+
 if TYPE_CHECKING:
     from aacl.abc import Array
 
@@ -109,4 +111,4 @@ def spread(slope: Array, axis: int, taps: Taps) -> Array:
     np.add.at(matrix, (rows, taps.places), 1 if taps.weights is None else taps.weights.astype(slope.dtype))
     if taps.missing is not None:
         matrix[taps.missing] = 0
-    return np.moveaxis(np.moveaxis(slope, axis, -1) @ matrix, -1, axis)
+    return np.moveaxis(weighted(np.moveaxis(slope, axis, -1), matrix), -1, axis)

@@ -1,7 +1,8 @@
 """Combine rows of an array with updates, several of which may go to one row.
 
-Updates of one row are combined first, in the order of the updates, and then with the row; half precision does
-both in float32 and is rounded once. A plain update of a row that comes up several times leaves the last one.
+Updates of one row are combined first, in the order of the updates, and then with the row; factors and divisors come
+to the row one after the other, lest their product overflow where the results do not. Half precision does both in
+float32 and is rounded once. A plain update of a row that comes up several times leaves the last one.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Combination(NamedTuple):
 COMBINATIONS = {
     "Add": Combination(np.add, np.add),
     "Sub": Combination(np.add, np.subtract),
-    "Mul": Combination(np.multiply, np.multiply),
+    "Mul": Combination(None, np.multiply),
     "Div": Combination(None, quotient),
     "Max": Combination(np.maximum, np.maximum),
     "Min": Combination(np.minimum, np.minimum),
@@ -81,13 +82,14 @@ def put_rows(out: Array, rows: Array, updates: Array, combination: Combination |
     order = stable_order(rows)
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    if combination.gather is None:
-        _put_one_by_one(out, ordered, updates[order], starts, combination)
-        return
-    grouped = reduce_groups(combination.gather, updates, order, starts)
     places = ordered[starts]
-    kept = out[places].astype(grouped.dtype, copy=False)
-    out[places] = combination.apply(kept, grouped).astype(out.dtype, copy=False)
+    kept = _wide(out[places])
+    if combination.gather is None:
+        groups = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(order))))
+        _put_one_by_one(kept, groups, _wide(updates[order]), starts, combination)
+    else:
+        kept = combination.apply(kept, reduce_groups(combination.gather, updates, order, starts))
+    out[places] = kept.astype(out.dtype, copy=False)
 
 
 def reduce_groups(ufunc: np.ufunc, updates: Array, order: Array, starts: Array) -> Array:
@@ -129,7 +131,4 @@ def _put_one_by_one(out: Array, rows: Array, updates: Array, starts: Array, comb
     by_turn = np.argsort(turns, kind="stable")
     for part in np.split(by_turn, np.cumsum(np.bincount(turns))[:-1]):
         places = rows[part]
-        kept, new = out[places], updates[part]
-        if out.dtype in _HALVES:
-            kept, new = kept.astype(np.float32), new.astype(np.float32)
-        out[places] = combination.apply(kept, new).astype(out.dtype, copy=False)
+        out[places] = combination.apply(out[places], updates[part])

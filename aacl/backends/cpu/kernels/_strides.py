@@ -14,13 +14,24 @@ if TYPE_CHECKING:
 
     from aacl.abc import KernelRequest
 
-__all__ = ("sliced_axes", "strided_index")
+__all__ = ("sliced_axes", "sliced_shape", "strided_index")
 
 
 def strided_index(
-    request: KernelRequest, begin: Sequence[int], end: Sequence[int], strides: Sequence[int]
-) -> list[Any]:
-    """Return TensorFlow's strided slice as NumPy's index; bit ``i`` of a mask speaks of entry ``i``."""
+    request: KernelRequest, shape: tuple[int, ...], begin: Sequence[int], end: Sequence[int], strides: Sequence[int]
+) -> tuple[Any, ...]:
+    """Return TensorFlow's strided slice as NumPy's index; bit ``i`` of a mask speaks of entry ``i``.
+
+    Args:
+        request: its attributes are the masks.
+        shape: what is sliced.
+        begin: one number for each entry.
+        end: the same.
+        strides: the same, none of them 0.
+
+    Raises:
+        InvalidArgument: the numbers do not fit each other, or the shape.
+    """
     if not len(begin) == len(end) == len(strides) or 0 in strides:
         raise InvalidArgument(
             f"operator {request.op_type}: begin {tuple(begin)}, end {tuple(end)} and strides {tuple(strides)} "
@@ -40,7 +51,23 @@ def strided_index(
             index.append(start)
         else:
             index.append(slice(None if ignores_begin & bit else start, None if ignores_end & bit else stop, step))
-    return index
+    try:
+        sliced_shape(shape, index)
+    except IndexError as error:
+        raise InvalidArgument(
+            f"operator {request.op_type}: begin {tuple(begin)}, end {tuple(end)} and strides {tuple(strides)} with the "
+            f"masks given do not slice shape {shape}: {error}"
+        ) from error
+    return tuple(index)
+
+
+def sliced_shape(shape: tuple[int, ...], index: Sequence[Any]) -> tuple[int, ...]:
+    """Return the shape of what NumPy's index picks; no array of the shape is made.
+
+    Raises:
+        IndexError: the index does not fit the shape.
+    """
+    return np.shape(np.broadcast_to(np.False_, shape)[tuple(index)])
 
 
 def sliced_axes(

@@ -20,6 +20,12 @@ __all__ = ("turn",)
 
 _LINE = 64
 """Bytes of a cache line."""
+_LINES = 4
+"""Lines that a row of the result takes at once, where a matrix is turned."""
+_COLUMNS = 2048
+"""Places of a row that are copied at once: with a band of others they stay in the cache."""
+_PAGE = 4096
+"""A distance at which a core's nearest cache holds few lines."""
 _MANY = 1 << 15
 """Elements from which a plain copy is the slower one."""
 _SHARED = 1 << 20
@@ -41,7 +47,7 @@ def turn(request: KernelRequest, order: tuple[int, ...]) -> Body:
     """Return a body that copies an array with its axes in another order.
 
     Where the innermost axis changes, NumPy would write each line of the cache once an element. ONNX Runtime
-    turns small squares within the processor; bands as wide as a line write it once, and can be shared.
+    turns small squares within the processor; bands as wide as some lines write these once, and can be shared.
 
     Args:
         request: the request to prepare: one input, maybe others that the body is not given, and one output.
@@ -59,13 +65,25 @@ def turn(request: KernelRequest, order: tuple[int, ...]) -> Body:
         parts = ranges(request.outputs[0].shape[0], 2 * count * size)
         rows = spread_rows(request, np.copyto, parts)
         return lambda x, out: rows(out, x.transpose(order))
+    is_matrix = places == (1, 0)
+    height = max(_LINE // size, 1) * (_LINES if is_matrix else 1)
+    bands = [slice(start, start + height) for start in range(0, shape[places[-1]], height)]
     # Each element costs a nanosecond: it is read far from the one before.
-    bands = _bands(shape[places[-1]], size)
     parts = ranges(len(bands), 2 * count * size, 10 * count)
-    is_swap, is_alone = places in ((1, 0), (0, 2, 1)), places == (1, 0)
-    if is_swap and size in _RAW and not (is_alone and (size == 8 or len(parts) > 1)):
-        return _swapped(request, shape, places, 0 if is_alone or count < _SHARED else count)
-    return _banded(request, order, bands, parts)
+    is_far = is_matrix and (size > 4 or shape[1] * size % _PAGE == 0 or len(parts) > 1)
+    if places in ((1, 0), (0, 2, 1)) and size in _RAW and not is_far:
+        return _swapped(request, shape, places, 0 if is_matrix or count < _SHARED else count)
+    fill = _fill_matrix if is_matrix else _fill
+
+    def run(x: Array, out: Array) -> None:
+        if not (x.flags.c_contiguous and out.flags.c_contiguous):
+            copy(x, out)
+            return
+        turned = x.reshape(shape).transpose(places)
+        target = out.reshape(turned.shape)
+        request.parallel(lambda number: fill(turned, target, bands[parts[number]]), len(parts))
+
+    return run
 
 
 def _merged(shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -93,25 +111,18 @@ def _swapped(request: KernelRequest, shape: tuple[int, ...], places: tuple[int, 
     return graph_body(raw, [node("Transpose", "x0", "y0", perm=places)], operations)
 
 
-def _bands(length: int, size: int) -> list[slice]:
-    width = max(_LINE // size, 1)
-    return [slice(start, start + width) for start in range(0, length, width)]
+def _fill(turned: Array, target: Array, bands: list[slice]) -> None:
+    for band in bands:
+        target[..., band] = turned[..., band]
 
 
-def _banded(request: KernelRequest, order: tuple[int, ...], bands: list[slice], parts: list[slice]) -> Body:
-    shape, places = _merged(given(request, 0).shape, order)
-    result = tuple(shape[place] for place in places)
-
-    def run(x: Array, out: Array) -> None:
-        if not (x.flags.c_contiguous and out.flags.c_contiguous):
-            np.copyto(out, x.transpose(order))
-            return
-        turned, target = x.reshape(shape).transpose(places), out.reshape(result)
-
-        def part(number: int) -> None:
-            for band in bands[parts[number]]:
-                target[..., band] = turned[..., band]
-
-        request.parallel(part, len(parts))
-
-    return run
+def _fill_matrix(turned: Array, target: Array, bands: list[slice]) -> None:
+    """Turn some rows of a matrix by way of a copy: their distance is none for which the cache has few places."""
+    length, line = len(turned), max(_LINE // turned.itemsize, 1)
+    room = np.empty((bands[0].stop - bands[0].start, min(length, _COLUMNS) + line), turned.dtype)
+    for band in bands:
+        for start in range(0, length, _COLUMNS):
+            source = turned[start : start + _COLUMNS, band]
+            copy = room[: source.shape[1], : source.shape[0]].T
+            copy[...] = source
+            target[start : start + _COLUMNS, band] = copy

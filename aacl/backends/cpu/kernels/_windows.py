@@ -66,6 +66,12 @@ class Axis(NamedTuple):
         place = first * self.stride + start
         return slice(first, last + 1), slice(place, place + (last - first) * self.stride + 1, self.stride)
 
+    def offsets(self) -> range:
+        """Return the offsets at which windows meet the axis somewhere: few, however large a window is."""
+        first = -(((self.windows - 1) * self.stride - self.before) // self.dilation)
+        past = (self.before + self.length - 1) // self.dilation + 1
+        return range(min(max(first, 0), self.size), min(max(past, 0), self.size))
+
     def elements(self, window: int) -> slice:
         """Return the places of a window's elements that lie in the axis."""
         start = window * self.stride - self.before
@@ -87,7 +93,7 @@ class Tap(NamedTuple):
 
 def taps(axes: Sequence[Axis]) -> Iterator[Tap]:
     """Yield the elements of a window, the last axis fastest; those that meet padding alone are left out."""
-    along = [[(offset, *axis.met(offset)) for offset in range(axis.size)] for axis in axes]
+    along = [[(offset, *axis.met(offset)) for offset in axis.offsets()] for axis in axes]
     for combination in itertools.product(*along):
         offsets, windows, places = zip(*combination, strict=True)
         if all(part.stop for part in windows):

@@ -5,17 +5,19 @@ Gelu is the exact form, as GeluV2's default is; FastGelu is ``x * sigmoid(1.702 
 
 from __future__ import annotations
 
-import functools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._blocks import blocked, stepwise
+from aacl.backends.cpu.kernels._blocks import stepwise
 from aacl.backends.cpu.kernels._erf import erf
+from aacl.backends.cpu.kernels._exponentials import negative_expm1, softplus
 from aacl.backends.cpu.kernels._gelu import gate
 from aacl.backends.cpu.kernels._limits import limited
 from aacl.backends.cpu.kernels._logistic import sigmoid
-from aacl.backends.cpu.kernels._precision import FLOATS
+from aacl.backends.cpu.kernels._masks import select
+from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, compute_dtype
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
 from aacl.backends.cpu.kernels._split import spread
 from aacl.dtypes import DataType
@@ -38,7 +40,9 @@ def _unary(request: KernelRequest, body: Body, operations: int) -> Kernel:
 @kernel("Relu")
 def _relu(request: KernelRequest) -> Kernel:
     info = given(request, 0)
-    body = limited(np.maximum, 0, info.dtype.numpy_dtype, elements(info))
+    body = limited(np.maximum, 0, compute_dtype(info.dtype), elements(info))
+    if info.dtype in HALVES:
+        return stepwise(request, body)
     return prepared(request, spread(request, body), in_place=True)
 
 
@@ -46,7 +50,7 @@ def _relu(request: KernelRequest) -> Kernel:
 def _relu6(request: KernelRequest) -> Kernel:
     info = given(request, 0)
     above, below = (
-        limited(ufunc, number, info.dtype.numpy_dtype, elements(info))
+        limited(ufunc, number, compute_dtype(info.dtype), elements(info))
         for ufunc, number in ((np.maximum, 0), (np.minimum, 6))
     )
 
@@ -54,15 +58,21 @@ def _relu6(request: KernelRequest) -> Kernel:
         above(x, out)
         below(out, out)
 
-    return prepared(request, spread(request, blocked(request, body), 1), elements(info), in_place=True)
+    return stepwise(request, body, 1)
 
 
 @kernel("LeakyRelu")
 def _leaky_relu(request: KernelRequest) -> Kernel:
     slope = request.attributes["negative_slope"]
+    # Of x and its product the right one is the greater; the smaller of a slope above 1. Not of 0: it times infinity is NaN.
+    choose = np.maximum if slope <= 1 else np.minimum
 
     def body(x: Array, out: Array) -> None:
-        np.copyto(out, np.where(x > 0, x, x * slope))
+        below = np.multiply(x, slope, np.empty_like(x))  # an array for a 0-d input too
+        if slope == 0:
+            select(np.asarray(x > 0), x, below, out)
+        else:
+            choose(x, below, out=out)
 
     return _unary(request, body, 2)
 
@@ -77,7 +87,7 @@ def _sigmoid(request: KernelRequest) -> Kernel:
 @kernel("Softplus", "BNLL")
 def _softplus(request: KernelRequest) -> Kernel:
     """``log(1 + e^x)``, without overflow."""
-    return _unary(request, functools.partial(np.logaddexp, 0), 3 * TRANSCENDENTAL)
+    return _unary(request, softplus, 3 * TRANSCENDENTAL)
 
 
 @kernel("Softsign")
@@ -92,7 +102,7 @@ def _softsign(request: KernelRequest) -> Kernel:
 def _log_sigmoid(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.negative(x, out)
-        np.logaddexp(0, out, out)
+        softplus(out, out)
         np.negative(out, out)
 
     return _unary(request, body, 3 * TRANSCENDENTAL)
@@ -103,7 +113,7 @@ def _mish(request: KernelRequest) -> Kernel:
     """``x * tanh(softplus(x))``."""
 
     def body(x: Array, out: Array) -> None:
-        np.multiply(x, np.tanh(np.logaddexp(0, x)), out)
+        np.multiply(x, np.tanh(softplus(x)), out)
 
     return _unary(request, body, 4 * TRANSCENDENTAL)
 
@@ -160,7 +170,16 @@ def _elu(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.where(x > 0, scale * x, alpha * scale * np.expm1(inner * x)))
 
-    return _unary(request, body, TRANSCENDENTAL + 5)
+    def quick(x: Array, out: Array) -> None:
+        below = negative_expm1(np.multiply(np.minimum(x, 0), inner))
+        np.multiply(below, alpha * scale, below)
+        np.maximum(x, 0, out=out)
+        np.multiply(out, scale, out)
+        np.add(out, below, out)
+
+    # Each half adds 0 to the other one where no factor makes something else of 0.
+    is_plain = inner >= 0 and all(map(math.isfinite, (alpha * scale, scale, inner)))
+    return _unary(request, quick if is_plain else body, TRANSCENDENTAL + 5)
 
 
 @kernel("Erf")
@@ -229,7 +248,7 @@ def _softplus_beta(request: KernelRequest) -> Kernel:
 
     def body(x: Array, out: Array) -> None:
         scaled = np.multiply(x, beta)
-        np.copyto(out, np.where(scaled > threshold, x, np.logaddexp(0, scaled) / beta))
+        np.copyto(out, np.where(scaled > threshold, x, softplus(scaled) / beta))
 
     return _unary(request, body, 3 * TRANSCENDENTAL)
 

@@ -2,7 +2,8 @@
 
 Sources: the prototype headers' comments, and the public documentation of the framework operators that
 they name. Where both are silent: FusedMulAddN is ``x1 * x3 + x2`` with one element ``x3``; Inv truncates integers, 0 gives 0;
-a shift by the width of the type or more, or by a negative number, gives what shifting step by step gives.
+where shifts are signed, one by the width of the type or more is one by its width less 1 and a negative one none, as
+in TensorFlow's kernels; where they are unsigned, nothing is left of a number that is shifted that far, as in ONNX.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from aacl.backends.cpu.kernels._extremes import maximum, minimum
 from aacl.backends.cpu.kernels._precision import FLOATS, INTEGERS
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._sums import summed
 from aacl.backends.cpu.kernels._ufunc import with_ufunc
-from aacl.errors import InvalidArgument, NotSupported
+from aacl.errors import InvalidArgument, NotSupported, UnsupportedDataType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from aacl.abc import Array, Kernel, KernelRequest
     from aacl.backends.cpu.kernels._registry import Body
@@ -55,7 +57,21 @@ def _add_combined(request: KernelRequest) -> Kernel:
         np.add(base, scaled, out)
 
     _require_one_element(request, 3)
+    _require_castable(request, (0, 1, 2))
     return stepwise(request, body, 2)
+
+
+def _require_castable(request: KernelRequest, places: Sequence[int]) -> None:
+    """Refuse inputs whose common dtype is of another kind than the output's, an integer one."""
+    dtypes, out = [given(request, place).dtype for place in places], request.outputs[0].dtype
+    if out in INTEGERS and (
+        any(dtype in FLOATS for dtype in dtypes)
+        or not np.can_cast(np.result_type(*(dtype.numpy_dtype for dtype in dtypes)), out.numpy_dtype, "same_kind")
+    ):
+        raise UnsupportedDataType(
+            f"operator {request.op_type}: inputs of {', '.join(dtype.name for dtype in dtypes)} do not give "
+            f"{out.name}, the dtype of the first one; use Cast"
+        )
 
 
 @kernel("Lerp")
@@ -285,7 +301,7 @@ def _square_sum(request: KernelRequest) -> Kernel:
 
     def body(x: Array, total: Array, squares: Array) -> None:
         wide = np.square(x, dtype=np.float32)
-        np.copyto(total, np.add.reduce(wide, axes, keepdims=keep), casting="same_kind")
+        np.copyto(total, summed(wide, axes, keepdims=keep), casting="same_kind")
         np.copyto(squares, wide, casting="same_kind")
 
     return prepared(request, quiet(body, 3), 2 * elements(given(request, 0)))
@@ -299,9 +315,9 @@ def _confusion_mul(request: KernelRequest) -> Kernel:
     axes = _axes(request.attributes["axes"], rank)
 
     def body(x0: Array, x1: Array, x2: Array, product: Array, total: Array) -> None:
-        summed = np.add.reduce(np.multiply(x1, x2, dtype=np.float32), axes, keepdims=keep)
+        found = summed(np.multiply(x1, x2, dtype=np.float32), axes, keepdims=keep)
         np.multiply(x0, x1, product)
-        np.copyto(total, summed, casting="same_kind")
+        np.copyto(total, found, casting="same_kind")
 
     return prepared(request, quiet(body, 5), 3 * elements(request.outputs[0]))
 

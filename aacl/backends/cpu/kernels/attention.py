@@ -36,17 +36,17 @@ class _Heads(NamedTuple):
         if self.layout == "BSND":
             return x.swapaxes(1, 2)
         if self.layout == "BSH":
-            return x.reshape(*x.shape[:2], -1, size).swapaxes(1, 2)
-        return x.reshape(*x.shape[:2], -1, size).transpose(1, 2, 0, 3)
+            return x.reshape(*x.shape[:2], x.shape[2] // max(size, 1), size).swapaxes(1, 2)
+        return x.reshape(*x.shape[:2], x.shape[2] // max(size, 1), size).transpose(1, 2, 0, 3)
 
     def joined(self, x: Array) -> Array:
         """Return ``[batch, heads, sequence, size]`` as the layout has it."""
         if self.layout == "BNSD":
             return x
         if self.layout == "SBH":
-            return x.transpose(2, 0, 1, 3).reshape(x.shape[2], x.shape[0], -1)
+            return x.transpose(2, 0, 1, 3).reshape(x.shape[2], x.shape[0], x.shape[1] * x.shape[3])
         turned = x.swapaxes(1, 2)
-        return turned if self.layout == "BSND" else turned.reshape(*turned.shape[:2], -1)
+        return turned if self.layout == "BSND" else turned.reshape(*turned.shape[:2], x.shape[1] * x.shape[3])
 
     def size(self, shape: tuple[int, ...]) -> int:
         """Return the size of a head, from a query's shape."""
@@ -191,6 +191,8 @@ def _masked_softmax(request: KernelRequest) -> Kernel:
     scale = request.attributes["scale_value"]
 
     def body(x: Array, mask: Any, bias: Array, out: Array) -> None:
+        if not out.size:
+            return
         scores = wide(x) * np.float32(scale) + wide(bias).reshape(bias.shape[-3:])
         if mask is not None:
             windows = wide(mask).reshape(-1, 1, *mask.shape[-2:])

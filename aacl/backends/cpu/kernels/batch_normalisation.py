@@ -16,15 +16,14 @@ import numpy as np
 from aacl.backends.cpu.kernels._channels import along, channel_axis, named_axis
 from aacl.backends.cpu.kernels._graphs import graph_body, node
 from aacl.backends.cpu.kernels._moments import variance
-from aacl.backends.cpu.kernels._precision import widened
-from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._sums import summed
+from aacl.backends.cpu.kernels._whole import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aacl.abc import Array, Kernel, KernelRequest
-    from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
 
@@ -56,7 +55,7 @@ def _batch_norm(request: KernelRequest) -> Kernel:
         for target in statistics[4:]:
             target[...] = 0
 
-    return _kernel(request, body, 6)
+    return whole(request, body, 6)
 
 
 def _train(
@@ -94,7 +93,7 @@ def _infer(request: KernelRequest) -> Kernel:
     def body(x: Array, scale: Array, offset: Array, mean: Array, spread: Array, y: Array) -> None:
         _apply(x, epsilon, y, laid(mean), laid(spread), laid(scale), laid(offset))
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("BNInference", "BNInferenceD")
@@ -115,7 +114,7 @@ def _inference(request: KernelRequest) -> Kernel:
         y = np.subtract(x, laid(centre), arrays[inputs])
         np.divide(y, laid(np.sqrt(np.add(width, epsilon, dtype=width.dtype))), y)
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("BNTrainingReduce", "INTrainingReduceV2")
@@ -126,10 +125,10 @@ def _sums(request: KernelRequest) -> Kernel:
     axes = tuple(axis for axis in range(rank) if axis not in kept)
 
     def body(x: Array, total: Array, square: Array) -> None:
-        np.copyto(total, np.add.reduce(x, axes).reshape(total.shape))
-        np.copyto(square, np.add.reduce(np.multiply(x, x), axes).reshape(square.shape))
+        np.copyto(total, summed(x, axes).reshape(total.shape))
+        np.copyto(square, summed(np.multiply(x, x), axes).reshape(square.shape))
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("GNTrainingReduce")
@@ -142,10 +141,10 @@ def _group_sums(request: KernelRequest) -> Kernel:
 
     def body(x: Array, total: Array, square: Array) -> None:
         cut = x.reshape(split)
-        np.copyto(total, np.add.reduce(cut, axes).reshape(total.shape))
-        np.copyto(square, np.add.reduce(np.multiply(cut, cut), axes).reshape(square.shape))
+        np.copyto(total, summed(cut, axes).reshape(total.shape))
+        np.copyto(square, summed(np.multiply(cut, cut), axes).reshape(square.shape))
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("BNTrainingUpdate")
@@ -169,7 +168,7 @@ def _update(request: KernelRequest) -> Kernel:
         np.copyto(batch_mean, centre)
         np.copyto(batch_spread, biased)
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("BNTrainingUpdateV2", "BNTrainingUpdateV3")
@@ -183,7 +182,7 @@ def _update_without_running(request: KernelRequest) -> Kernel:
         for place, target in enumerate(statistics):
             np.copyto(target, found[place % 2])
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 def _from_sums(total: Array, square: Array, count: int) -> tuple[Array, Array]:
@@ -206,8 +205,8 @@ def _gradient(request: KernelRequest) -> Kernel:
         into, scale_slope, offset_slope, *reserved = arrays[inputs:]
         root = 1 / np.sqrt(np.add(spread, epsilon, dtype=spread.dtype))
         unit = np.multiply(np.subtract(x, lay(mean)), lay(root))
-        np.copyto(scale_slope, np.add.reduce(np.multiply(slope, unit), axes))
-        np.copyto(offset_slope, np.add.reduce(slope, axes))
+        np.copyto(scale_slope, summed(np.multiply(slope, unit), axes))
+        np.copyto(offset_slope, summed(slope, axes))
         if is_training:
             _centred(slope, unit, lay(scale_slope), lay(offset_slope), x.size // max(scale.size, 1), into)
             np.multiply(into, lay(scale * root), into)
@@ -216,7 +215,7 @@ def _gradient(request: KernelRequest) -> Kernel:
         for target in reserved:
             target[...] = 0
 
-    return _kernel(request, body, 8)
+    return whole(request, body, 8)
 
 
 def _centred(slope: Array, unit: Array, scale_slope: Array, offset_slope: Array, count: int, into: Array) -> None:
@@ -241,10 +240,10 @@ def _update_gradient(request: KernelRequest) -> Kernel:
             axes = tuple(axis for axis in range(rank) if axis != channel)
         root = 1 / np.sqrt(np.add(spread, epsilon, dtype=spread.dtype))
         unit = np.multiply(np.subtract(x, laid(mean)), laid(root))
-        np.copyto(scale_slope, np.add.reduce(np.multiply(slope, unit, unit), axes).reshape(scale_slope.shape))
-        np.copyto(offset_slope, np.add.reduce(slope, axes).reshape(offset_slope.shape))
+        np.copyto(scale_slope, summed(np.multiply(slope, unit, unit), axes).reshape(scale_slope.shape))
+        np.copyto(offset_slope, summed(slope, axes).reshape(offset_slope.shape))
 
-    return _kernel(request, body, 5)
+    return whole(request, body, 5)
 
 
 @kernel("BNTrainingReduceGrad")
@@ -261,7 +260,7 @@ def _reduce_gradient(request: KernelRequest) -> Kernel:
         _centred(slope, unit, laid(scale_slope), laid(offset_slope), count, into)
         np.multiply(into, laid(scale * root), into)
 
-    return _kernel(request, body, 6)
+    return whole(request, body, 6)
 
 
 @kernel("BNInferGrad")
@@ -272,7 +271,7 @@ def _infer_gradient(request: KernelRequest) -> Kernel:
     def body(slope: Array, scale: Array, spread: Array, into: Array) -> None:
         np.multiply(slope, laid(scale / np.sqrt(np.add(spread, epsilon, dtype=spread.dtype))), into)
 
-    return _kernel(request, body, 1)
+    return whole(request, body, 1)
 
 
 def _laid(request: KernelRequest) -> Callable[[Array], Array]:
@@ -284,9 +283,3 @@ def _laid(request: KernelRequest) -> Callable[[Array], Array]:
 def _count(request: KernelRequest, index: int = 1) -> int:
     """Return how many elements there are to a channel."""
     return elements(given(request, 0)) // max(elements(given(request, index)), 1)
-
-
-def _kernel(request: KernelRequest, body: Body, operations: int) -> Kernel:
-    info = given(request, 0)
-    wide = widened(body, info.dtype, len(request.inputs))
-    return prepared(request, quiet(wide, len(request.inputs) + len(request.outputs)), operations * elements(info))

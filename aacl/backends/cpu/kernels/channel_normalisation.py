@@ -9,9 +9,10 @@ import numpy as np
 from aacl.backends.cpu.kernels._channels import along, channel_axis, named_axis
 from aacl.backends.cpu.kernels._moments import mean, normalise, variance
 from aacl.backends.cpu.kernels._norms import p_norm, window_sum
-from aacl.backends.cpu.kernels._precision import FLOATS, widened
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._precision import FLOATS
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, given, kernel, refuse_dtype
+from aacl.backends.cpu.kernels._sums import summed
+from aacl.backends.cpu.kernels._whole import whole
 from aacl.errors import InvalidArgument, NotSupported
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _instance_norm(request: KernelRequest) -> Kernel:
         np.copyto(centre, found.mean)
         np.copyto(spread, found.variance)
 
-    return _kernel(request, body, 8)
+    return whole(request, body, 8)
 
 
 @kernel("GroupNorm", "GroupNormV2")
@@ -47,7 +48,7 @@ def _group_norm(request: KernelRequest) -> Kernel:
     def body(x: Array, gamma: Array, beta: Array, y: Array, centre: Array, spread: Array) -> None:
         grouped.run(x, gamma, beta, y, centre, *((None, spread) if gives_root else (spread, None)))
 
-    return _kernel(request, body, 8)
+    return whole(request, body, 8)
 
 
 @kernel("GroupNormRelu")
@@ -59,7 +60,7 @@ def _group_norm_relu(request: KernelRequest) -> Kernel:
         grouped.run(x, gamma, beta, y)
         np.maximum(y, 0, out=y)
 
-    return _kernel(request, body, 9)
+    return whole(request, body, 9)
 
 
 @kernel("GroupNormSilu")
@@ -75,7 +76,7 @@ def _group_norm_silu(request: KernelRequest) -> Kernel:
         if is_silu:
             np.divide(y, 1 + np.exp(-y), y)
 
-    return _kernel(request, body, 9 + TRANSCENDENTAL)
+    return whole(request, body, 9 + TRANSCENDENTAL)
 
 
 class _Groups:
@@ -116,10 +117,10 @@ def _l2_normalize(request: KernelRequest) -> Kernel:
     axes = tuple({axis % rank for axis in request.attributes["axis"]}) or tuple(range(rank))
 
     def body(x: Array, y: Array) -> None:
-        norm = np.sqrt(np.add.reduce(np.multiply(x, x), axes, keepdims=True))
+        norm = np.sqrt(summed(np.multiply(x, x), axes, keepdims=True))
         np.divide(x, np.maximum(norm, least, dtype=norm.dtype), y)
 
-    return _kernel(request, body, 4)
+    return whole(request, body, 4)
 
 
 @kernel("MVN")
@@ -129,7 +130,7 @@ def _mean_variance(request: KernelRequest) -> Kernel:
     The divisor is ``sqrt(variance) + eps``.
     """
     axes = (1, 2, 3) if request.attributes["across_channels"] else (2, 3)
-    return _kernel(request, _standardised(request, axes, request.attributes["normalize_variance"]), 6)
+    return whole(request, _standardised(request, axes, request.attributes["normalize_variance"]), 6)
 
 
 @kernel("MVNV2")
@@ -137,7 +138,7 @@ def _mean_variance_axes(request: KernelRequest) -> Kernel:
     """As ONNX's MeanVarianceNormalization: the divisor is ``sqrt(variance) + eps``."""
     rank = len(given(request, 0).shape)
     axes = tuple({axis % rank for axis in request.attributes["axes"]})
-    return _kernel(request, _standardised(request, axes, True), 6)
+    return whole(request, _standardised(request, axes, True), 6)
 
 
 def _standardised(request: KernelRequest, axes: tuple[int, ...], divides: bool) -> Body:
@@ -175,7 +176,7 @@ def _local_response(request: KernelRequest) -> Kernel:
         np.add(total, attributes["bias"], total)
         np.divide(x, np.power(total, attributes["beta"], total), y)
 
-    return _kernel(request, body, 2 * radius + 4 + 2 * TRANSCENDENTAL)
+    return whole(request, body, 2 * radius + 4 + 2 * TRANSCENDENTAL)
 
 
 @kernel("Renorm")
@@ -195,7 +196,7 @@ def _renorm(request: KernelRequest) -> Kernel:
         factor = np.where(norm > limit, limit / (norm + 1e-7), 1).astype(norm.dtype, copy=False)
         np.multiply(x, factor, y)
 
-    return _kernel(request, body, 3 + 2 * TRANSCENDENTAL)
+    return whole(request, body, 3 + 2 * TRANSCENDENTAL)
 
 
 @kernel("Scale")
@@ -216,10 +217,4 @@ def _scale(request: KernelRequest) -> Kernel:
         if has_bias:
             np.add(y, placed(rest[0]), y)
 
-    return _kernel(request, body, 1)
-
-
-def _kernel(request: KernelRequest, body: Body, operations: int) -> Kernel:
-    info = given(request, 0)
-    wide = widened(body, info.dtype, len(request.inputs))
-    return prepared(request, quiet(wide, len(request.inputs) + len(request.outputs)), operations * elements(info))
+    return whole(request, body, 1)

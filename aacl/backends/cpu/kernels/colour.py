@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._precision import FLOATS, widened
+from aacl.backends.cpu.kernels._precision import FLOATS
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._sums import summed
+from aacl.backends.cpu.kernels._whole import whole
 from aacl.errors import NotSupported
 
 if TYPE_CHECKING:
@@ -111,7 +113,7 @@ def _adjust_contrast(request: KernelRequest) -> Kernel:
 
     def body(x: Array, factor: Array, y: Array) -> None:
         count = x.shape[axes[0]] * x.shape[axes[1]]
-        middle = np.add.reduce(x, axes, keepdims=True)
+        middle = summed(x, axes, keepdims=True)
         np.divide(middle, count, middle)
         np.subtract(x, middle, y)
         np.multiply(y, factor.reshape(()).astype(x.dtype), y)
@@ -143,7 +145,6 @@ def _to_grey(request: KernelRequest) -> Kernel:
 
 
 def _kernel(request: KernelRequest, body: Body) -> Kernel:
-    info, count = given(request, 0), len(request.inputs)
-    if info.dtype not in FLOATS:
+    if given(request, 0).dtype not in FLOATS:
         raise refuse_dtype(request, "float dtypes")
-    return prepared(request, quiet(widened(body, info.dtype, count), count + 1), 16 * elements(info))
+    return whole(request, body, 16)

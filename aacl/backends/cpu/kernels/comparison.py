@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._masks import select
 from aacl.backends.cpu.kernels._precision import HALVES
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._split import spread
+from aacl.backends.cpu.kernels._ufunc import comparing
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -46,7 +49,7 @@ def _compare(request: KernelRequest) -> Kernel:
         ufunc.resolve_dtypes((left.numpy_dtype, right.numpy_dtype, np.dtype(np.bool_)))
     except TypeError:
         raise refuse_dtype(request, "two equal numeric dtypes, giving BOOL") from None
-    return prepared(request, quiet(ufunc, 3) if left is DataType.BF16 else ufunc, in_place=True)
+    return comparing(request, ufunc)
 
 
 @kernel(*_LOGIC)
@@ -120,20 +123,15 @@ def _select(request: KernelRequest) -> Kernel:
     is_rows = len(given(request, 0).shape) == 1 and rank > 1
 
     def body(condition: Array, x1: Array, x2: Array, out: Array) -> None:
-        if is_rows:
-            condition = condition.reshape((-1,) + (1,) * (rank - 1))
-        np.copyto(out, np.where(condition, x1, x2))
+        select(condition.reshape((-1,) + (1,) * (rank - 1)), x1, x2, out)
 
-    return prepared(request, body, elements(request.outputs[0]))
+    run = body if is_rows else spread(request, select)
+    return prepared(request, run, elements(request.outputs[0]))
 
 
 @kernel("SelectV2")
 def _select_broadcast(request: KernelRequest) -> Kernel:
-    # Not into the output at once: it may be one of the inputs.
-    def body(condition: Array, then: Array, otherwise: Array, out: Array) -> None:
-        np.copyto(out, np.where(condition, then, otherwise))
-
-    return prepared(request, body, elements(request.outputs[0]))
+    return prepared(request, spread(request, select), elements(request.outputs[0]))
 
 
 @kernel("ApproximateEqual")

@@ -109,7 +109,9 @@ def _fully_connected(request: KernelRequest) -> Kernel:
     def body(x: Array, w: Array, *others: Array | None) -> None:
         out, bias = others[-1], others[0] if len(others) > 1 else None
         assert out is not None
-        rows = x.reshape(-1, inner).astype(wide, copy=False)
+        if not out.size:
+            return
+        rows = x.reshape(out.size // columns, inner).astype(wide, copy=False)
         weight = w.reshape(inner, columns) if turned else w.reshape(columns, inner).T
         total = np.matmul(rows, weight.astype(wide, copy=False))
         if bias is not None:

@@ -70,6 +70,7 @@ def _truncation(source: np.dtype[Any], target: np.dtype[Any]) -> Body:
     least, most = int(limits.min), int(limits.max)
     # The first float past the greatest integer; of 32 and 64 bits it is a power of two, which floats hold.
     below, past = least - 1.0, most + 1.0
+    is_exact = int(source.type(least)) == least and int(source.type(most)) == most
     holds_all = _holds_all if _tells(source, target) else _holds_all_between(below, past)
 
     def body(x: Array, out: Array) -> None:
@@ -77,6 +78,10 @@ def _truncation(source: np.dtype[Any], target: np.dtype[Any]) -> Body:
             return
         wide = x if x.dtype == source else widen(x)
         if holds_all(wide, out):
+            return
+        if is_exact:
+            bounded = np.clip(wide, least, most)
+            np.copyto(out, np.nan_to_num(bounded, copy=False, nan=0), casting="unsafe")
             return
         inside = np.where((wide > below) & (wide < past), wide, 0).astype(target)
         np.copyto(out, np.where(wide >= past, most, np.where(wide <= below, least, inside)), casting="unsafe")

@@ -19,7 +19,7 @@ from aacl.backends.cpu.kernels._registry import (
     with_integers,
 )
 from aacl.backends.cpu.kernels._rows import started
-from aacl.backends.cpu.kernels._strides import sliced_axes, strided_index
+from aacl.backends.cpu.kernels._strides import sliced_axes, sliced_shape, strided_index
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -88,8 +88,8 @@ def _assign(request: KernelRequest) -> Kernel:
     """``var`` with the slice that StridedSlice would read replaced; the value broadcasts to it."""
 
     def make(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]) -> Body:
-        index = tuple(strided_index(request, begin, end, strides))
-        return lambda var, _begin, _end, _strides, value, out: _write(request, index, var, value, out)
+        index = _writable(request, strided_index(request, given(request, 0).shape, begin, end, strides), 4)
+        return lambda var, _begin, _end, _strides, value, out: _write(index, var, value, out)
 
     return prepared(request, with_integers(request, (1, 2, 3), make), in_place=True)
 
@@ -97,8 +97,8 @@ def _assign(request: KernelRequest) -> Kernel:
 @kernel("StridedSliceAssignD")
 def _assign_attribute(request: KernelRequest) -> Kernel:
     parts = (request.attributes[name] for name in _PARTS)
-    index = tuple(strided_index(request, *parts))
-    return prepared(request, lambda var, value, out: _write(request, index, var, value, out), in_place=True)
+    index = _writable(request, strided_index(request, given(request, 0).shape, *parts), 1)
+    return prepared(request, lambda var, value, out: _write(index, var, value, out), in_place=True)
 
 
 @kernel("StridedSliceAssignV2")
@@ -109,22 +109,25 @@ def _assign_axes(request: KernelRequest) -> Kernel:
 
     def make(*values: tuple[int, ...]) -> Body:
         parts = dict(zip(present, values, strict=True))
-        index = sliced_axes(request, rank, parts[2], parts[3], parts.get(5), parts[4])
-        return lambda var, value, *others: _write(request, index, var, value, others[-1])
+        index = _writable(request, sliced_axes(request, rank, parts[2], parts[3], parts.get(5), parts[4]), 1)
+        return lambda var, value, *others: _write(index, var, value, others[-1])
 
     return prepared(request, with_integers(request, present, make), in_place=True)
 
 
-def _write(request: KernelRequest, index: tuple[Any, ...], var: Array, value: Array, out: Array) -> None:
-    target = out[index]
+def _writable(request: KernelRequest, index: tuple[Any, ...], value: int) -> tuple[Any, ...]:
+    """Return an index of input 0; the input at place ``value`` must broadcast to what it picks."""
+    target, new = sliced_shape(given(request, 0).shape, index), given(request, value).shape
     try:
-        fits = np.broadcast_shapes(np.shape(target), value.shape) == np.shape(target)
+        fits = np.broadcast_shapes(target, new) == target
     except ValueError:
         fits = False
     if not fits:
-        raise InvalidArgument(
-            f"operator {request.op_type}: a value of shape {value.shape} does not fit the slice {np.shape(target)}"
-        )
+        raise InvalidArgument(f"operator {request.op_type}: a value of shape {new} does not fit the slice {target}")
+    return index
+
+
+def _write(index: tuple[Any, ...], var: Array, value: Array, out: Array) -> None:
     (value,) = started(out, var, value)
     out[index] = value
 
@@ -134,11 +137,12 @@ def _grad(request: KernelRequest) -> Kernel:
     """Zeros of the shape given, with the gradient in the slice."""
 
     def make(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]) -> Body:
-        index = tuple(strided_index(request, begin, end, strides))
+        index = strided_index(request, request.outputs[0].shape, begin, end, strides)
+        _require_slice(request, index, given(request, 4).shape)
 
         def body(shape: Array, _begin: Array, _end: Array, _strides: Array, grad: Array, out: Array) -> None:
             require_shape(request.op_type, integers(shape), out)
-            _spread(request, index, grad, out)
+            _spread(index, grad, out)
 
         return body
 
@@ -147,15 +151,21 @@ def _grad(request: KernelRequest) -> Kernel:
 
 @kernel("StridedSliceGradD")
 def _grad_attribute(request: KernelRequest) -> Kernel:
-    index = tuple(strided_index(request, *(request.attributes[name] for name in _PARTS)))
-    return prepared(request, lambda grad, out: _spread(request, index, grad, out))
+    shape, parts = request.outputs[0].shape, (request.attributes[name] for name in _PARTS)
+    index = strided_index(request, shape, *parts)
+    _require_slice(request, index, given(request, 0).shape)
+    return prepared(request, lambda grad, out: _spread(index, grad, out))
 
 
-def _spread(request: KernelRequest, index: tuple[Any, ...], grad: Array, out: Array) -> None:
-    if np.shape(out[index]) != grad.shape:
+def _require_slice(request: KernelRequest, index: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    whole = request.outputs[0].shape
+    if sliced_shape(whole, index) != shape:
         raise InvalidArgument(
-            f"operator {request.op_type}: dy {grad.shape} is not the slice {np.shape(out[index])} of {out.shape}"
+            f"operator {request.op_type}: dy {shape} is not the slice {sliced_shape(whole, index)} of {whole}"
         )
+
+
+def _spread(index: tuple[Any, ...], grad: Array, out: Array) -> None:
     out.fill(0)
     out[index] = grad
 
@@ -172,6 +182,6 @@ def _slice_write(request: KernelRequest) -> Kernel:
         if not fits:
             raise InvalidArgument(f"operator SliceWrite: a value {new} at {begin} lies outside {shape}")
         index = tuple(slice(start, start + size) for start, size in zip(begin, new, strict=True))
-        return lambda x, _, value, out: _write(request, index, x, value, out)
+        return lambda x, _, value, out: _write(index, x, value, out)
 
     return prepared(request, with_integers(request, (1,), make), in_place=True)

@@ -6,10 +6,13 @@ The matrices are the last two dims. A diagonal ``k`` above 0 lies above the main
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._precision import INTEGERS
+from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, integers, kernel, prepared
 from aacl.backends.cpu.kernels._rows import started
 from aacl.errors import InvalidArgument
@@ -125,13 +128,28 @@ def _diag_offset(request: KernelRequest) -> Kernel:
 def _fill_diagonal(request: KernelRequest) -> Kernel:
     """As torch's fill_diagonal: ``wrap`` goes on after a tall matrix's last column."""
     value, wrap = request.attributes["fill_value"], request.attributes["wrap"]
+    filling, shape = _fitting(request, value), given(request, 0).shape
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise InvalidArgument(f"operator FillDiagonal: shape {shape} of more than two dims must have equal ones")
 
     def body(x: Array, out: Array) -> None:
         started(out, x)
         if out.size:
-            np.fill_diagonal(out, np.asarray(value).astype(out.dtype), wrap)
+            np.fill_diagonal(out, filling, wrap)
 
     return prepared(request, body, in_place=True)
+
+
+def _fitting(request: KernelRequest, value: float) -> Array:
+    """Return a number in the dtype of the output; one that it cannot hold is refused."""
+    dtype = request.outputs[0].dtype
+    with np.errstate(all="ignore"):
+        found = np.asarray(value).astype(dtype.numpy_dtype)
+    is_whole = dtype in INTEGERS
+    fits = abs(float(found) - value) < 1 if is_whole else bool(np.isfinite(found)) or not math.isfinite(value)
+    if not fits:
+        raise InvalidArgument(f"operator {request.op_type}: fill_value {value} lies outside the range of {dtype.name}")
+    return found
 
 
 @kernel("Trace")
@@ -143,7 +161,7 @@ def _trace(request: KernelRequest) -> Kernel:
     def body(x: Array, out: Array) -> None:
         np.copyto(out, np.diagonal(x).astype(wide).sum(dtype=wide), casting="same_kind")
 
-    return prepared(request, body, elements(given(request, 0)))
+    return prepared(request, quiet(body, 2), elements(given(request, 0)))
 
 
 class _Band(NamedTuple):

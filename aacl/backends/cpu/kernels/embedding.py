@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from aacl.backends.cpu.kernels._places import check_indices
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared
 from aacl.backends.cpu.kernels._terms import wide
@@ -27,7 +28,7 @@ def _embedding_gradient(request: KernelRequest) -> Kernel:
 
     def body(grad: Array, indices: Array, out: Array) -> None:
         flat = indices.reshape(-1)
-        _check(request, flat, count)
+        check_indices(flat, count, 0)
         rows = wide(grad).reshape(flat.size, out.shape[1])
         order = np.argsort(flat, kind="stable")
         found, starts, counts = np.unique(flat[order], return_index=True, return_counts=True)
@@ -58,7 +59,7 @@ def _embedding_bag(request: KernelRequest) -> Kernel:
         weight, indices, offsets, scales = (*arrays[:inputs], None, None)[:4]
         y, bag, sizes, places = arrays[inputs:]
         flat = indices.reshape(-1)
-        _check(request, flat, len(weight))
+        check_indices(flat, len(weight), 0)
         starts, ends = _bags(request, indices, offsets)
         rows = wide(weight)[flat]
         if scales is not None:
@@ -95,8 +96,3 @@ def _bags(request: KernelRequest, indices: Array, offsets: Any) -> tuple[list[in
     if not edges or edges[0] != 0 or edges[-1] > indices.size or edges != sorted(edges):
         raise ValueError(f"operator EmbeddingBag: offsets begin with 0 and rise to {indices.size} at most, not {edges}")
     return edges[:-1], edges[1:]
-
-
-def _check(request: KernelRequest, indices: Array, count: int) -> None:
-    if indices.size and not (indices.min() >= 0 and indices.max() < count):
-        raise IndexError(f"operator {request.op_type}: an index lies outside [0, {count})")

@@ -1,5 +1,7 @@
 """The Foreach operators: one small kernel on each tensor of a list (torch's ``_foreach_`` functions).
 
+Those named Inplace have no outputs: they update the tensors of their first list one after another.
+
 Add and Sub of lists have a factor, alpha, for the second one. Scalars are a tensor of one element, or one for each
 tensor of the list. Integers divide truly, into float32; an integer to a negative power is truncated as Pow's is.
 """
@@ -14,7 +16,8 @@ from aacl.backends.cpu.kernels._extremes import maximum, minimum
 from aacl.backends.cpu.kernels._logistic import sigmoid
 from aacl.backends.cpu.kernels._precision import widened
 from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, kernel, prepared
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._terms import wide
 from aacl.backends.cpu.kernels.exponential import integer_power
 
 if TYPE_CHECKING:
@@ -66,15 +69,30 @@ _BINARY: dict[str, Callable[..., object]] = {
 }
 
 
-@kernel(*(f"Foreach{name}" for name in _UNARY))
+def _both(*names: str) -> tuple[str, ...]:
+    """Return types with new outputs, and those that update their first list."""
+    return (*(f"Foreach{name}" for name in names), *(f"Foreach{name}Inplace" for name in names))
+
+
+def _name(request: KernelRequest) -> str:
+    return request.op_type.removeprefix("Foreach").removesuffix("Inplace")
+
+
+@kernel(*_both(*_UNARY))
 def _unary(request: KernelRequest) -> Kernel:
-    return _each(request, _UNARY[request.op_type.removeprefix("Foreach")], 1, False)
+    return _each(request, _UNARY[_name(request)], 1, False)
 
 
-@kernel(*(f"Foreach{name}List" for name in _BINARY))
+@kernel("ForeachZeroInplace")
+def _zero(request: KernelRequest) -> Kernel:
+    return _each(request, lambda _, out: out.fill(0), 1, False)
+
+
+@kernel(*_both(*(f"{name}List" for name in _BINARY)))
 def _lists(request: KernelRequest) -> Kernel:
-    function = _BINARY[request.op_type.removeprefix("Foreach").removesuffix("List")]
-    if len(request.inputs) == 2 * len(request.outputs):
+    name = _name(request).removesuffix("List")
+    function = _BINARY[name]
+    if name not in ("Add", "Sub"):
         return _each(request, function, 2, False)
 
     def scaled(x1: Array, x2: Array, alpha: Array, out: Array) -> None:
@@ -83,10 +101,9 @@ def _lists(request: KernelRequest) -> Kernel:
     return _each(request, scaled, 2, True)
 
 
-@kernel(*(f"Foreach{name}{kind}" for name in _BINARY for kind in ("Scalar", "ScalarList")))
+@kernel(*_both(*(f"{name}{kind}" for name in _BINARY for kind in ("Scalar", "ScalarList"))))
 def _scalars(request: KernelRequest) -> Kernel:
-    name = request.op_type.removeprefix("Foreach").removesuffix("List").removesuffix("Scalar")
-    return _each(request, _BINARY[name], 1, True)
+    return _each(request, _BINARY[_name(request).removesuffix("List").removesuffix("Scalar")], 1, True)
 
 
 @kernel("ForeachScalarPowTensor")
@@ -95,7 +112,7 @@ def _scalar_power(request: KernelRequest) -> Kernel:
     return _each(request, lambda x, scalar, out: _power(scalar, x, out), 1, True, scalar_first=True)
 
 
-@kernel(*(f"Foreach{name}{kind}" for name in ("Addcdiv", "Addcmul") for kind in ("List", "Scalar")))
+@kernel(*_both(*(f"{name}{kind}" for name in ("Addcdiv", "Addcmul") for kind in ("List", "Scalar"))))
 def _combined(request: KernelRequest) -> Kernel:
     """``x1 + scalar * x2 * x3``, or ``/ x3``."""
     combine = np.divide if "Addcdiv" in request.op_type else np.multiply
@@ -106,7 +123,7 @@ def _combined(request: KernelRequest) -> Kernel:
     return _each(request, body, 3, True)
 
 
-@kernel("ForeachLerpList", "ForeachLerpScalar")
+@kernel(*_both("LerpList", "LerpScalar"))
 def _lerp(request: KernelRequest) -> Kernel:
     """``x1 + weight * (x2 - x1)``, from the nearer end as Lerp does."""
 
@@ -118,6 +135,25 @@ def _lerp(request: KernelRequest) -> Kernel:
             np.subtract(x2, np.multiply(step, 1 - weight), out)
 
     return _each(request, body, 2, True)
+
+
+@kernel("ForeachNonFiniteCheckAndUnscale")
+def _unscale(request: KernelRequest) -> Kernel:
+    """``x *= inv_scale`` for every gradient; ``found_inf`` becomes 1 if one of their elements is not finite.
+
+    As torch's ``_amp_foreach_non_finite_check_and_unscale_``: where all are finite, ``found_inf`` stays as it is.
+    """
+
+    def body(*arrays: Array) -> None:
+        *gradients, found, factor = arrays
+        if not all(np.isfinite(each).all() for each in gradients):
+            found.fill(1)
+        for each in gradients:
+            np.copyto(each, wide(each) * factor.reshape(()), casting="same_kind")
+
+    count = len(request.inputs)
+    work = 2 * sum(elements(given(request, index)) for index in range(count))
+    return prepared(request, quiet(body, count), work, updates=tuple(range(count - 1)))
 
 
 def _each(
@@ -132,24 +168,27 @@ def _each(
 
     Args:
         request: the request to prepare.
-        function: computes in float32 at least.
-        lists: how many lists of tensors there are, each as long as the outputs.
+        function: computes in float32 at least; the output may be the first tensor.
+        lists: how many lists of tensors there are.
         has_scalar: whether a tensor of scalars is the last input.
         scalar_first: it is the first input instead.
     """
-    count = len(request.outputs)
-    steps = [widened(function, info.dtype, lists + has_scalar) for info in request.outputs]
+    total = len(request.inputs)
+    count = (total - has_scalar) // lists
+    written = request.outputs or [given(request, index) for index in range(count)]
+    steps = [widened(function, info.dtype, lists + has_scalar) for info in written]
 
     def body(*arrays: Array) -> None:
-        inputs, outputs = arrays[:-count], arrays[-count:]
+        inputs, outputs = arrays[:total], arrays[total:] or arrays[:count]
         scalars = (inputs[0] if scalar_first else inputs[-1]).reshape(-1) if has_scalar else None
         tensors = inputs[1:] if scalar_first else inputs
         for index, (step, out) in enumerate(zip(steps, outputs, strict=True)):
-            given = [tensors[index + number * count] for number in range(lists)]
+            taken = [tensors[index + number * count] for number in range(lists)]
             if scalars is not None:
                 place = index if scalars.size == count else 0
-                given.append(scalars[place : place + 1].astype(given[0].dtype, copy=False).reshape(()))
-            step(*given, out)
+                taken.append(scalars[place : place + 1].astype(taken[0].dtype, copy=False).reshape(()))
+            step(*taken, out)
 
-    work = TRANSCENDENTAL * sum(map(elements, request.outputs))
-    return prepared(request, quiet(body, len(request.inputs) + count), work)
+    work = TRANSCENDENTAL * sum(map(elements, written))
+    updates = () if request.outputs else tuple(range(count))
+    return prepared(request, quiet(body, total + len(request.outputs)), work, updates=updates)

@@ -14,6 +14,7 @@ from aacl.backends.cpu.kernels._pools import least_of
 from aacl.backends.cpu.kernels._precision import widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._sums import summed
 from aacl.errors import InvalidArgument, NotSupported
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _global_norm(request: KernelRequest) -> Kernel:
 
     def body(image: Array, out: Array) -> None:
         raised = np.abs(image) if power == 1 else np.square(image) if power == 2 else np.abs(image) ** power
-        total = np.add.reduce(raised, axes, keepdims=True)
+        total = summed(raised, axes, keepdims=True)
         np.copyto(out, np.sqrt(total) if power == 2 else total ** (1 / power), casting="same_kind")
 
     return prepared(request, quiet(widened(body, x.dtype, 1), 2), (TRANSCENDENTAL + 1) * elements(x))
@@ -154,6 +155,7 @@ def _regions(request: KernelRequest) -> Kernel:
 
     Raises:
         IndexError: a region's image is none; nothing of that region or a later one is written then.
+        ValueError: a region has a number that is not finite; likewise.
     """
     x, attributes = given(request, 0), request.attributes
     if len(request.inputs) > 2 and request.inputs[2] is not None:
@@ -165,6 +167,8 @@ def _regions(request: KernelRequest) -> Kernel:
         for region, out in zip(regions.astype(np.float64), others[-1], strict=True):
             if not 0 <= region[0] < len(image):
                 raise IndexError(f"region of image {region[0]:g}; there are {len(image)}")
+            if not np.isfinite(region).all():
+                raise ValueError("operator ROIPooling: a region has a number that is not finite")
             starts, ends = region[2:0:-1], region[4:2:-1]  # y, x
             rows, columns = map(_parts, sizes, scales, starts, ends, image.shape[2:])
             _pool_region(image[int(region[0])], rows, columns, out)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from aacl.backends.cpu.kernels._blocks import stepwise
-from aacl.backends.cpu.kernels._precision import INTEGERS, compute_dtype, widened
+from aacl.backends.cpu.kernels._precision import INTEGERS, widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared, refuse_dtype
+from aacl.backends.cpu.kernels._sums import summed
 from aacl.backends.cpu.kernels.thresholds import along_channels
 from aacl.errors import InvalidArgument
 
@@ -85,12 +86,11 @@ def _bias(request: KernelRequest) -> Kernel:
     info = given(request, 0)
     axis = 1 if request.attributes["data_format"].startswith("NC") else len(info.shape) - 1
     axes = tuple(other for other in range(len(info.shape)) if other != axis)
-    wide = compute_dtype(info.dtype)
 
     def body(x: Array, out: Array) -> None:
-        np.copyto(out, np.add.reduce(x, axes, dtype=wide), casting="same_kind")
+        np.copyto(out, summed(x, axes), casting="same_kind")
 
-    return prepared(request, quiet(body, 2), elements(info))
+    return prepared(request, quiet(widened(body, info.dtype, 1), 2), elements(info))
 
 
 @kernel("SoftmaxGrad")
@@ -102,7 +102,7 @@ def _softmax(request: KernelRequest) -> Kernel:
 
     def body(y: Array, dy: Array, out: Array) -> None:
         weighted = np.multiply(y, dy)
-        total = np.add.reduce(weighted, axes, keepdims=True)
+        total = summed(weighted, axes, keepdims=True)
         np.multiply(np.subtract(dy, total), y, out)
 
     return _whole(request, body)
@@ -114,7 +114,7 @@ def _log_softmax(request: KernelRequest) -> Kernel:
     axes = _axes(request, "axis")
 
     def body(dy: Array, y: Array, out: Array) -> None:
-        total = np.add.reduce(dy, axes, keepdims=True)
+        total = summed(dy, axes, keepdims=True)
         np.subtract(dy, np.multiply(np.exp(y), total), out)
 
     return _whole(request, body)
@@ -136,7 +136,7 @@ def _prelu(request: KernelRequest) -> Kernel:
     def body(dy: Array, x: Array, weights: Array, dx: Array, da: Array) -> None:
         above = np.greater(x, 0)
         np.copyto(dx, np.where(above, dy, np.multiply(dy, weights.reshape(aligned))))
-        np.copyto(da, np.add.reduce(np.where(above, 0, np.multiply(x, dy)), axes).reshape(da.shape))
+        np.copyto(da, summed(np.where(above, 0, np.multiply(x, dy)), axes).reshape(da.shape))
 
     run = quiet(widened(body, request.outputs[0].dtype, 3), 5)
     return prepared(request, run, 5 * elements(request.outputs[0]))

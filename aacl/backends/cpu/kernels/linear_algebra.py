@@ -35,6 +35,16 @@ def _made(request: KernelRequest, body: Body) -> Kernel:
     return prepared(request, quiet(run, len(request.inputs) + len(request.outputs)), work)
 
 
+def _require_finite(matrices: Array) -> None:
+    """Refuse infinities, with which LAPACK's singular values go on for ever, and NaN.
+
+    Raises:
+        LinAlgError: there is one.
+    """
+    if not np.isfinite(matrices).all():
+        raise np.linalg.LinAlgError("Infinity or NaN")
+
+
 @kernel("MatrixDeterminant")
 def _determinant(request: KernelRequest) -> Kernel:
     return _made(request, lambda x, out: np.copyto(out, np.linalg.det(x)))
@@ -91,6 +101,7 @@ def _least_squares(request: KernelRequest) -> Kernel:
     def body(matrix: Array, rhs: Array, l2: Array, out: Array) -> None:
         weight = float(l2.reshape(()))
         if not weight:
+            _require_finite(matrix)
             np.copyto(out, np.matmul(np.linalg.pinv(matrix), rhs))
             return
         adjoint = _adjoint(matrix)
@@ -151,6 +162,7 @@ def _svd(request: KernelRequest) -> Kernel:
     has_vectors, is_full = request.attributes["compute_uv"], request.attributes["full_matrices"]
 
     def body(x: Array, sigma: Array, u: Array, v: Array) -> None:
+        _require_finite(x)
         if not has_vectors:
             np.copyto(sigma, np.linalg.svd(x, compute_uv=False))
             return
@@ -185,6 +197,8 @@ def _lu(request: KernelRequest) -> Kernel:
     def body(x: Array, lu: Array, order: Array) -> None:
         size = x.shape[-1]
         np.copyto(lu, x)
+        if not lu.size:
+            return
         for matrix, rows in zip(lu.reshape(-1, size, size), order.reshape(-1, size), strict=True):
             rows[...] = np.arange(size)
             _factor(matrix, rows)

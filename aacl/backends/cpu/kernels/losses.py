@@ -7,12 +7,13 @@ Their formulas are those of the torch functions of the same meaning, which the p
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._sums import summed
 from aacl.backends.cpu.kernels._terms import divisor, each, log_one_plus, reduced, wide
 from aacl.errors import InvalidArgument, NotSupported
 
@@ -261,8 +262,8 @@ def _cosine_similarity(request: KernelRequest) -> Kernel:
 
     def body(x1: Array, x2: Array, out: Array) -> None:
         x1, x2 = np.broadcast_arrays(x1, x2)
-        lengths = np.sqrt((x1 * x1).sum(axis) * (x2 * x2).sum(axis))
-        np.divide((x1 * x2).sum(axis), np.maximum(lengths, eps), out)
+        lengths = np.sqrt(summed(x1 * x1, axis) * summed(x2 * x2, axis))
+        np.divide(summed(x1 * x2, axis), np.maximum(lengths, eps), out)
 
     return prepared(request, quiet(body, 3), 6 * elements(given(request, 0)))
 
@@ -277,7 +278,7 @@ def _cosine_embedding(request: KernelRequest) -> Kernel:
         lengths = ((x1 * x1).sum(1) + 1e-12) * ((x2 * x2).sum(1) + 1e-12)
         cosine = (x1 * x2).sum(1) / np.sqrt(lengths)
         terms = np.where(target == 1, 1 - cosine, np.where(target == -1, np.maximum(cosine - margin, 0), 0))
-        out[...] = terms if reduction == "none" else terms.mean() if reduction == "mean" else terms.sum()
+        out[...] = _joined(terms, reduction)
 
     return prepared(request, quiet(body, 4), 8 * elements(given(request, 0)))
 
@@ -300,10 +301,15 @@ def _multilabel_margin(request: KernelRequest) -> Kernel:
         gaps = np.maximum(1 - (chosen[:, :, None] - rows[:, None, :]), 0)
         losses = np.where(counts[:, :, None] & ~hit[:, None, :], gaps, 0).sum((1, 2)) / classes
         is_target[...] = hit.reshape(is_target.shape)
-        out[...] = losses.reshape(out.shape) if reduction == "none" else getattr(losses, reduction)()
+        out[...] = _joined(losses, reduction).reshape(out.shape)
 
     info = given(request, 0)
     return prepared(request, quiet(body, 4), 5 * elements(info) * (info.shape[-1] if info.shape else 1))
+
+
+def _joined(terms: Array, reduction: str) -> Any:
+    """Return the terms themselves, their sum or their mean, which is NaN where there are none."""
+    return terms if reduction == "none" else terms.sum() / (terms.size if reduction == "mean" else 1)
 
 
 def _gradient(request: KernelRequest, term: Term, operations: int, *, predicted: int = 0) -> Kernel:

@@ -8,6 +8,7 @@ import numpy as np
 
 from aacl.backends.cpu.kernels._places import axis_of, check_indices
 from aacl.backends.cpu.kernels._precision import compute_dtype
+from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import (
     elements,
     given,
@@ -150,7 +151,7 @@ def _repeat_grad(request: KernelRequest) -> Kernel:
             total = np.add.reduceat(np.moveaxis(grad, axis, 0), starts, axis=0, dtype=wide)
             target[kept] = total.astype(out.dtype, copy=False)
 
-    return prepared(request, body, elements(given(request, 0)))
+    return prepared(request, quiet(body, 3), elements(given(request, 0)))
 
 
 @kernel("UnravelIndex")

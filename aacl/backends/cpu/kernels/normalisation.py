@@ -47,9 +47,10 @@ def _layer_norm_v4(request: KernelRequest) -> Kernel:
     count = int(np.prod(given(request, 1).shape, dtype=np.int64))
     axes = tuple(range(-count, 0))
 
-    def body(x: Array, _: Array, gamma: Array | None, beta: Array | None, y: Array, centre: Array, root: Array) -> None:
+    def body(x: Array, _: Array, *arrays: Array) -> None:
+        *factors, y, centre, root = arrays  # those at the end may be left out
         found = normalise(x, axes, epsilon, y)
-        _scaled(y, gamma, beta)
+        _scaled(y, *(*factors, None, None)[:2])
         np.copyto(centre, found.mean)
         np.copyto(root, found.root)
 

@@ -12,14 +12,13 @@ import numpy as np
 from aacl.backends.cpu.kernels._channels import along, channel_axis, named_axis
 from aacl.backends.cpu.kernels._moments import mean
 from aacl.backends.cpu.kernels._norms import window_sum
-from aacl.backends.cpu.kernels._precision import widened
-from aacl.backends.cpu.kernels._quiet import quiet
-from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, given, kernel
+from aacl.backends.cpu.kernels._sums import summed
+from aacl.backends.cpu.kernels._whole import whole
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from aacl.abc import Array, Kernel, KernelRequest
-    from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
 
@@ -39,7 +38,7 @@ def _layer_norm(request: KernelRequest) -> Kernel:
         _by_scale(slope, slope * unit, dgamma, dbeta)
         _by_x(slope, unit, root, gamma, axes, dx)
 
-    return _kernel(request, body, 14)
+    return whole(request, body, 14)
 
 
 @kernel("LayerNormXBackprop", "LayerNormXBackpropV2", "LayerNormXBackpropV3")
@@ -54,7 +53,7 @@ def _layer_norm_x(request: KernelRequest) -> Kernel:
             np.copyto(each, unit)
         _by_x(slope, unit, root, gamma, axes, dx)
 
-    return _kernel(request, body, 12)
+    return whole(request, body, 12)
 
 
 @kernel("LayerNormBetaGammaBackprop")
@@ -64,7 +63,7 @@ def _layer_norm_scale(request: KernelRequest) -> Kernel:
     def body(slope: Array, x: Array, spread: Array, centre: Array, dgamma: Array, dbeta: Array) -> None:
         _by_scale(slope, slope * ((x - centre) * _root(spread)), dgamma, dbeta)
 
-    return _kernel(request, body, 6)
+    return whole(request, body, 6)
 
 
 @kernel("LayerNormBetaGammaBackpropV2")
@@ -74,7 +73,7 @@ def _layer_norm_scale_from_rest(request: KernelRequest) -> Kernel:
     def body(slope: Array, unit: Array, dgamma: Array, dbeta: Array) -> None:
         _by_scale(slope, slope * unit, dgamma, dbeta)
 
-    return _kernel(request, body, 3)
+    return whole(request, body, 3)
 
 
 @kernel("RmsNormGrad")
@@ -89,7 +88,7 @@ def _rms_norm(request: KernelRequest) -> Kernel:
         inner = mean(product * gamma, axes) if axes else product * gamma
         np.multiply(slope * gamma - unit * inner, root, dx)
 
-    return _kernel(request, body, 10)
+    return whole(request, body, 10)
 
 
 @kernel("GroupNormGrad")
@@ -117,10 +116,10 @@ def _group_norm(request: KernelRequest) -> Kernel:
         scaled = (slope * along(gamma, channel, len(shape))).reshape(split)
         into = scaled - mean(scaled, axes) - unit * mean(scaled * unit, axes)
         np.copyto(dx, (into * laid(root)).reshape(shape) if wanted[0] else 0)
-        np.copyto(dgamma, np.add.reduce(product, others).reshape(dgamma.shape) if wanted[1] else 0)
-        np.copyto(dbeta, np.add.reduce(slope, others).reshape(dbeta.shape) if wanted[2] else 0)
+        np.copyto(dgamma, summed(product, others).reshape(dgamma.shape) if wanted[1] else 0)
+        np.copyto(dbeta, summed(slope, others).reshape(dbeta.shape) if wanted[2] else 0)
 
-    return _kernel(request, body, 14)
+    return whole(request, body, 14)
 
 
 @kernel("L2NormalizeGrad")
@@ -130,11 +129,11 @@ def _l2_normalize(request: KernelRequest) -> Kernel:
     axes = tuple({axis % rank for axis in request.attributes["dim"]}) or tuple(range(rank))
 
     def body(x: Array, y: Array, slope: Array, dx: Array) -> None:
-        norm = np.sqrt(np.add.reduce(x * x, axes, keepdims=True))
-        shared = np.add.reduce(y * slope, axes, keepdims=True)
+        norm = np.sqrt(summed(x * x, axes, keepdims=True))
+        shared = summed(y * slope, axes, keepdims=True)
         np.divide(slope - y * shared, np.maximum(norm, least, dtype=norm.dtype), dx)
 
-    return _kernel(request, body, 8)
+    return whole(request, body, 8)
 
 
 @kernel("LRNGrad")
@@ -153,7 +152,7 @@ def _local_response(request: KernelRequest) -> Kernel:
         np.multiply(around, -2 * alpha * beta, around)
         np.add(slope * np.power(norm, -beta, dtype=norm.dtype), x * around, dx)
 
-    return _kernel(request, body, 4 * radius + 10 + TRANSCENDENTAL)
+    return whole(request, body, 4 * radius + 10 + TRANSCENDENTAL)
 
 
 def _root(spread: Array) -> Array:
@@ -179,11 +178,4 @@ def _by_scale(slope: Array, product: Array, dgamma: Array, dbeta: Array) -> None
 
 def _over_leading(x: Array, out: Array) -> Array:
     """Return the sum over the axes that an output of trailing axes lacks."""
-    found: Array = np.add.reduce(x.reshape(-1, *out.shape) if x.size else np.zeros((0, *out.shape), x.dtype), 0)
-    return found
-
-
-def _kernel(request: KernelRequest, body: Body, operations: int) -> Kernel:
-    info, arity = given(request, 0), len(request.inputs) + len(request.outputs)
-    wide = widened(body, info.dtype, len(request.inputs))
-    return prepared(request, quiet(wide, arity), operations * elements(info))
+    return summed(x.reshape(-1, *out.shape) if x.size else np.zeros((0, *out.shape), x.dtype), 0)

@@ -1,7 +1,8 @@
 """Steps of training: variables and their slots, updated by a gradient.
 
 The outputs are named like the inputs that they update; give ``out=`` those tensors to update them where they
-lie. The formulas are those of TensorFlow's raw operators of the same names (tf.raw_ops.ApplyAdam and so on),
+lie. Operators whose name has no D at the end, and SGD, have the variable as their only output: they update its
+slots, the inputs behind it, where those lie. The formulas are those of TensorFlow's raw operators of the same names (tf.raw_ops.ApplyAdam and so on),
 which the prototype headers follow. Half precision computes in float32 and each output is rounded once.
 """
 
@@ -25,19 +26,45 @@ __all__ = ("Step", "stepped")
 
 Step: TypeAlias = "Callable[..., tuple[Array, ...]]"
 
+# How many slots, the inputs after the variable, an operator updates that has no outputs for them.
+_SLOTS = {
+    "ApplyMomentum": 1,
+    "ApplyKerasMomentum": 1,
+    "ApplyAdam": 2,
+    "ApplyAdamWithAmsgrad": 3,
+    "ApplyAdaMax": 2,
+    "ApplyAdadelta": 2,
+    "ApplyAdagrad": 1,
+    "ApplyAdagradV2": 1,
+    "ApplyAdagradDA": 2,
+    "ApplyRMSProp": 2,
+    "ApplyCenteredRMSProp": 3,
+    "ApplyFtrl": 2,
+    "ApplyFtrlV2": 2,
+    "ApplyProximalAdagrad": 1,
+    "ApplyAddSign": 1,
+    "ApplyPowerSign": 1,
+}
 
-def stepped(request: KernelRequest, step: Step, operations: int) -> Kernel:
+
+def _slots(request: KernelRequest) -> tuple[int, ...]:
+    return tuple(range(1, 1 + _SLOTS.get(request.op_type, 0)))
+
+
+def stepped(request: KernelRequest, step: Step, operations: int, updates: tuple[int, ...] | None = None) -> Kernel:
     """Return the kernel of a step: block by block, all new values from the old ones, then written.
 
     Args:
         request: the request to prepare.
-        step: makes one array an output from the inputs, those of one element being NumPy scalars.
+        step: makes one array an output, then one an updated input, from the inputs, those of one element being NumPy
+            scalars.
         operations: what an element costs.
+        updates: positions of the updated inputs, by default the slots that have no outputs.
 
     Raises:
         UnsupportedDataType: an input is no float.
     """
-    count = len(request.inputs)
+    count, places = len(request.inputs), _slots(request) if updates is None else updates
     if any(info is not None and info.dtype not in FLOATS for info in request.inputs):
         raise refuse_dtype(request, "FLOAT16, BF16, FLOAT and DOUBLE")
 
@@ -45,14 +72,15 @@ def stepped(request: KernelRequest, step: Step, operations: int) -> Kernel:
         # An element depends on that element alone: blocks may lie where they were read.
         for parts in spans(arrays):
             results = step(*(_scalar(wide(part)) for part in parts[:count]))
-            for out, result in zip(parts[count:], results, strict=True):
+            for out, result in zip((*parts[count:], *(parts[place] for place in places)), results, strict=True):
                 np.copyto(out, result, casting="same_kind")
 
     out = request.outputs[0]
     same = all(i is None or elements(i) == 1 or (i.shape, i.dtype) == (out.shape, out.dtype) for i in request.inputs)
     is_apart = all((info.shape, info.dtype) == (out.shape, out.dtype) for info in request.outputs)
     in_place = same and is_apart and elements(out) > 1
-    return prepared(request, quiet(body, count + len(request.outputs)), operations * elements(out), in_place=in_place)
+    work = operations * elements(out)
+    return prepared(request, quiet(body, count + len(request.outputs)), work, in_place=in_place, updates=places)
 
 
 def _scalar(array: Any) -> Any:
@@ -66,7 +94,7 @@ def _gradient_descent(request: KernelRequest) -> Kernel:
     return stepped(request, lambda var, alpha, delta: (var - alpha * delta,), 2)
 
 
-@kernel("ApplyMomentumD", "FusedMulApplyMomentum")
+@kernel("ApplyMomentum", "ApplyMomentumD", "FusedMulApplyMomentum")
 def _momentum(request: KernelRequest) -> Kernel:
     """``accum = momentum accum + grad``, ``var -= lr accum``; Nesterov's ``var -= lr (grad + momentum accum)``."""
     nesterov = request.attributes["use_nesterov"]
@@ -78,7 +106,7 @@ def _momentum(request: KernelRequest) -> Kernel:
     return stepped(request, _fused(request, step), 6)
 
 
-@kernel("ApplyKerasMomentumD", "FusedMulApplyKerasMomentum")
+@kernel("ApplyKerasMomentum", "ApplyKerasMomentumD", "FusedMulApplyKerasMomentum")
 def _keras_momentum(request: KernelRequest) -> Kernel:
     """``accum = momentum accum - lr grad``, ``var += accum``; Nesterov's ``var += momentum accum - lr grad``."""
     nesterov = request.attributes["use_nesterov"]
@@ -97,7 +125,7 @@ def _fused(request: KernelRequest, step: Step) -> Step:
     return lambda var, accum, lr, x1, momentum, x2: step(var, accum, lr, x1 * x2, momentum)
 
 
-@kernel("ApplyAdamD")
+@kernel("ApplyAdam", "ApplyAdamD")
 def _adam(request: KernelRequest) -> Kernel:
     """``m += (1 - beta1)(g - m)``, ``v += (1 - beta2)(g^2 - v)``, ``var -= lr_t m / (sqrt(v) + epsilon)``."""
     nesterov = request.attributes["use_nesterov"]
@@ -117,7 +145,7 @@ def _moments(m: Any, v: Any, beta1: Any, beta2: Any, grad: Any) -> tuple[Any, An
     return m + (grad - m) * (1 - beta1), v + (grad * grad - v) * (1 - beta2)
 
 
-@kernel("ApplyAdamWithAmsgradD", "ApplyAdamWithAmsgradV2")
+@kernel("ApplyAdamWithAmsgrad", "ApplyAdamWithAmsgradD", "ApplyAdamWithAmsgradV2")
 def _adam_amsgrad(request: KernelRequest) -> Kernel:
     """As ApplyAdamD, divided by the root of the largest ``v`` so far, which is ``vhat``."""
     named = [request.attributes.get(name) for name in ("beta1", "beta2", "epsilon")]
@@ -154,7 +182,7 @@ def _adam_w(request: KernelRequest) -> Kernel:
     return stepped(request, step, 24)
 
 
-@kernel("ApplyAdaMaxD")
+@kernel("ApplyAdaMax", "ApplyAdaMaxD")
 def _adamax(request: KernelRequest) -> Kernel:
     """``v = max(beta2 v, |g|)``, ``var -= lr / (1 - beta1_power) m / (v + epsilon)``."""
 
@@ -167,7 +195,7 @@ def _adamax(request: KernelRequest) -> Kernel:
     return stepped(request, step, 10)
 
 
-@kernel("ApplyAdadeltaD")
+@kernel("ApplyAdadelta", "ApplyAdadeltaD")
 def _adadelta(request: KernelRequest) -> Kernel:
     """``var -= lr g sqrt(accum_update + epsilon) / sqrt(accum + epsilon)``, both averages with ``rho``."""
 
@@ -179,7 +207,7 @@ def _adadelta(request: KernelRequest) -> Kernel:
     return stepped(request, step, 25)
 
 
-@kernel("ApplyAdagradD")
+@kernel("ApplyAdagrad", "ApplyAdagradD")
 def _adagrad(request: KernelRequest) -> Kernel:
     """``accum += g^2`` (unless ``update_slots`` is false), ``var -= lr g / sqrt(accum)``."""
     updates = request.attributes["update_slots"]
@@ -191,24 +219,26 @@ def _adagrad(request: KernelRequest) -> Kernel:
     return stepped(request, step, 12)
 
 
-@kernel("ApplyAdagradV2D")
+@kernel("ApplyAdagradV2", "ApplyAdagradV2D")
 def _adagrad_v2(request: KernelRequest) -> Kernel:
     """As ApplyAdagradD, divided by ``sqrt(accum) + epsilon``."""
-    updates, epsilon = request.attributes["update_slots"], request.attributes["epsilon"]
+    updates, named = request.attributes["update_slots"], [request.attributes.get("epsilon")]
 
-    def step(var: Any, accum: Any, lr: Any, grad: Any) -> tuple[Array, ...]:
+    def step(var: Any, accum: Any, lr: Any, *others: Any) -> tuple[Array, ...]:
+        grad, (epsilon,) = others[-1], others[:-1] or named
         accum = accum + grad * grad if updates else accum
         return var - grad * lr / (np.sqrt(accum) + epsilon), accum
 
     return stepped(request, step, 13)
 
 
-@kernel("ApplyRMSPropD")
+@kernel("ApplyRMSProp", "ApplyRMSPropD")
 def _rms_prop(request: KernelRequest) -> Kernel:
     """``ms`` averages g^2; ``mom = momentum mom + lr g / sqrt(ms + epsilon)``; ``var -= mom``."""
-    rho, momentum, epsilon = (request.attributes[name] for name in ("rho", "momentum", "epsilon"))
+    named: list[Any] = [request.attributes.get(name) for name in ("rho", "momentum", "epsilon")]
 
-    def step(var: Any, ms: Any, mom: Any, lr: Any, grad: Any) -> tuple[Array, ...]:
+    def step(var: Any, ms: Any, mom: Any, lr: Any, *others: Any) -> tuple[Array, ...]:
+        grad, (rho, momentum, epsilon) = others[-1], others[:-1] or named
         ms = ms + (grad * grad - ms) * (1 - rho)
         mom = mom * momentum + grad * lr / np.sqrt(ms + epsilon)
         return var - mom, ms, mom
@@ -216,7 +246,7 @@ def _rms_prop(request: KernelRequest) -> Kernel:
     return stepped(request, step, 18)
 
 
-@kernel("ApplyCenteredRMSPropD")
+@kernel("ApplyCenteredRMSProp", "ApplyCenteredRMSPropD")
 def _centred_rms_prop(request: KernelRequest) -> Kernel:
     """As ApplyRMSPropD with the variance ``ms - mg^2`` of the gradient in place of ``ms``."""
 
@@ -230,7 +260,7 @@ def _centred_rms_prop(request: KernelRequest) -> Kernel:
     return stepped(request, step, 24)
 
 
-@kernel("ApplyFtrlD", "ApplyFtrlV2D")
+@kernel("ApplyFtrl", "ApplyFtrlD", "ApplyFtrlV2", "ApplyFtrlV2D")
 def _ftrl(request: KernelRequest) -> Kernel:
     """Follow the regularised leader; V2 adds ``2 l2_shrinkage var`` to the gradient in ``linear``."""
 
@@ -257,7 +287,7 @@ def _proximal_gradient_descent(request: KernelRequest) -> Kernel:
     return stepped(request, step, 9)
 
 
-@kernel("ApplyProximalAdagradD")
+@kernel("ApplyProximalAdagrad", "ApplyProximalAdagradD")
 def _proximal_adagrad(request: KernelRequest) -> Kernel:
     """As ApplyProximalGradientDescent with the rate ``lr / sqrt(accum)``."""
 
@@ -274,7 +304,7 @@ def _shrunk(near: Any, rate: Any, l1: Any, l2: Any) -> Array:
     return found
 
 
-@kernel("ApplyAddSignD")
+@kernel("ApplyAddSign", "ApplyAddSignD")
 def _add_sign(request: KernelRequest) -> Kernel:
     """``m`` averages g; ``var -= lr (alpha + sign_decay sign(g) sign(m)) g``."""
 
@@ -285,7 +315,7 @@ def _add_sign(request: KernelRequest) -> Kernel:
     return stepped(request, step, 10)
 
 
-@kernel("ApplyPowerSignD")
+@kernel("ApplyPowerSign", "ApplyPowerSignD")
 def _power_sign(request: KernelRequest) -> Kernel:
     """``m`` averages g; ``var -= lr exp(logbase sign_decay sign(g) sign(m)) g``."""
 
@@ -296,22 +326,43 @@ def _power_sign(request: KernelRequest) -> Kernel:
     return stepped(request, step, 20)
 
 
-@kernel("ApplyAdagradDAD")
+@kernel("ApplyAdagradDA", "ApplyAdagradDAD")
 def _adagrad_dual_averaging(request: KernelRequest) -> Kernel:
     """Adagrad with dual averaging: the step is taken from 0, over ``global_step`` steps."""
-    steps = given(request, 7)
+    steps, places = given(request, 7), _slots(request)
     floats = request._replace(inputs=request.inputs[:7])  # the number of steps is an integer
 
     def body(var: Any, total: Any, squares: Any, grad: Any, lr: Any, l1: Any, l2: Any, count: Any, *outs: Any) -> None:
         _ = var
+        targets = outs if len(outs) > 1 else (*outs, total, squares)
         rate, first, second = (_scalar(wide(part)) for part in (lr, l1, l2))
         slope, step = wide(grad), float(count.reshape(())[()])
         sums, powers = wide(total) + slope, wide(squares) + slope * slope
         near = np.sign(sums) * np.maximum(np.abs(sums) - first * step, 0) if first > 0 else sums
         found = -rate * near / (second * rate * step + np.sqrt(powers))
-        for out, result in zip(outs, (found, sums, powers), strict=True):
+        for out, result in zip(targets, (found, sums, powers), strict=True):
             np.copyto(out, result, casting="same_kind")
 
     if any(info is not None and info.dtype not in FLOATS for info in floats.inputs) or elements(steps) != 1:
         raise refuse_dtype(request, "FLOAT16, BF16, FLOAT and DOUBLE, and one number of steps")
-    return prepared(request, quiet(body, 11), 20 * elements(request.outputs[0]))
+    work = 20 * elements(request.outputs[0])
+    return prepared(request, quiet(body, 8 + len(request.outputs)), work, updates=places)
+
+
+@kernel("SGD")
+def _sgd(request: KernelRequest) -> Kernel:
+    """As torch.optim.SGD, the steps before an element's first one being told by ``stat``, which is above 0 there.
+
+    ``accum`` is the gradient at the first step, and ``momentum accum + (1 - dampening) g`` later; ``stat`` becomes 0.
+    """
+    dampening, decay, nesterov = (request.attributes[name] for name in ("dampening", "weight_decay", "nesterov"))
+
+    def step(var: Any, grad: Any, lr: Any, accum: Any, momentum: Any, stat: Any) -> tuple[Array, ...]:
+        grad = grad + var * decay
+        if not momentum:
+            return var - lr * grad, accum, stat
+        is_first = stat > 0
+        accum = np.where(is_first, grad, accum * momentum + grad * (1 - dampening))
+        return var - lr * (grad + accum * momentum if nesterov else accum), accum, np.where(is_first, 0, stat)
+
+    return stepped(request, step, 12, (3, 5))

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._order import stable_order
+from aacl.backends.cpu.kernels._order import picked, stable_order
 from aacl.backends.cpu.kernels._places import axis_of
 from aacl.backends.cpu.kernels._precision import HALVES, REALS
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype, with_integers
+from aacl.backends.cpu.kernels._split import ranges, spread_rows
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -61,10 +62,17 @@ def _top(request: KernelRequest, k: int) -> Body:
             return
         rows = np.moveaxis(x.astype(np.float32) if is_half else x, axis, -1)
         found = np.moveaxis(_chosen(rows, k, largest), -1, axis)
-        np.copyto(values, np.take_along_axis(x, found, axis))
+        np.copyto(values, picked(x, found, axis))
         np.copyto(places, found, casting="same_kind")
 
-    return body
+    return _in_parts(request, body, axis)
+
+
+def _in_parts(request: KernelRequest, body: Body, axis: int) -> Body:
+    """Return a body that works along an axis on parts of the first one, where that is another axis."""
+    info = given(request, 0)
+    nbytes = elements(info) * info.dtype.itemsize
+    return spread_rows(request, body, ranges(info.shape[0], nbytes, _SORT * elements(info))) if axis else body
 
 
 def _chosen(rows: Array, k: int, largest: bool) -> Array:
@@ -85,11 +93,9 @@ def _within(rows: Array, edge: Array, k: int, largest: bool) -> Array:
     room = k - np.count_nonzero(better, axis=-1, keepdims=True)
     if (np.count_nonzero(level, axis=-1, keepdims=True) > room).any():
         level &= np.cumsum(level, axis=-1) <= room
-    picked = better | level
-    places = np.nonzero(picked)[-1].reshape(*rows.shape[:-1], k)
-    order = stable_order(np.take_along_axis(rows, places, -1), descending=largest)
-    found: Array = np.take_along_axis(places, order, -1)
-    return found
+    places = np.nonzero(better | level)[-1].reshape(*rows.shape[:-1], k)
+    order = stable_order(picked(rows, places, -1), descending=largest)
+    return picked(places, order, -1)
 
 
 @kernel("Sort")
@@ -106,10 +112,10 @@ def _sort(request: KernelRequest) -> Kernel:
             return
         rows = np.moveaxis(x.astype(np.float32) if is_half else x, axis, -1)
         found = np.moveaxis(stable_order(rows, descending=descending), -1, axis)
-        np.copyto(values, np.take_along_axis(x, found, axis))
+        np.copyto(values, picked(x, found, axis))
         np.copyto(places, found, casting="same_kind")
 
-    return prepared(request, body, _SORT * elements(info))
+    return prepared(request, _in_parts(request, body, axis), _SORT * elements(info))
 
 
 @kernel("SortV2")
@@ -126,7 +132,7 @@ def _sort_values(request: KernelRequest) -> Kernel:
         ordered = np.sort(x.astype(np.float32) if is_half else x, axis)
         np.copyto(out, np.flip(ordered, axis) if descending else ordered, casting="same_kind")
 
-    return prepared(request, body, _SORT * elements(info))
+    return prepared(request, _in_parts(request, body, axis), _SORT * elements(info))
 
 
 @kernel("ArgMaxWithValue", "ArgMinWithValue")

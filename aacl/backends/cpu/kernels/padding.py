@@ -138,6 +138,8 @@ def _padded(request: KernelRequest, pairs: list[tuple[int, int]]) -> Body:
     """Return a body that takes the input, the constant if there is one, and the output."""
     mode = _mode(request)
     shape = given(request, 0).shape
+    if mode != "constant" and any(not dim and sum(pair) for dim, pair in zip(shape, pairs, strict=True)):
+        raise InvalidArgument(f"operator {request.op_type}: paddings {pairs} copy from an empty axis of shape {shape}")
     result = tuple(dim + before + after for dim, (before, after) in zip(shape, pairs, strict=True))
     inner = tuple(slice(before, before + dim) for dim, (before, _) in zip(shape, pairs, strict=True))
 

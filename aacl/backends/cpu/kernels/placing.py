@@ -141,6 +141,7 @@ def _index(request: KernelRequest) -> Kernel:
                 )
             np.copyto(out, picked)
             return
+        _require_spread(others[0].shape, np.shape(out[place]))
         (value,) = started(out, x, others[0])
         if request.attributes["accumulate"]:
             _accumulate(out, place, value)
@@ -148,6 +149,11 @@ def _index(request: KernelRequest) -> Kernel:
             out[place] = value
 
     return prepared(request, quiet(body, len(request.inputs) + 1), elements(request.outputs[0]), in_place=is_put)
+
+
+def _require_spread(value: tuple[int, ...], target: tuple[int, ...]) -> None:
+    if len(value) > len(target) or any(a not in (1, b) for a, b in zip(value[::-1], target[::-1], strict=False)):
+        raise InvalidArgument(f"operator IndexPutV2: a value of shape {value} does not fit what is indexed, {target}")
 
 
 def _place(

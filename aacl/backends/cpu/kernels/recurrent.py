@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aacl.backends.cpu.kernels._gates import gates, sigmoid
+from aacl.backends.cpu.kernels._gates import gates
+from aacl.backends.cpu.kernels._logistic import sigmoid
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared
 from aacl.backends.cpu.kernels._terms import wide

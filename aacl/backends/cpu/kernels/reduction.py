@@ -19,7 +19,7 @@ from aacl.backends.cpu.kernels._precision import FLOATS, HALVES, INTEGERS, compu
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype, with_integers
 from aacl.backends.cpu.kernels._split import ranges
-from aacl.backends.cpu.kernels._sums import sum_over
+from aacl.backends.cpu.kernels._sums import sum_over, summed
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
@@ -54,7 +54,7 @@ def _accumulate(ufunc: np.ufunc) -> Partial:
 
 def _extreme(ufunc: np.ufunc, *, is_maximum: bool) -> Partial:
     def reduce(x: Array, axes: Axes, keep: bool, out: Array) -> None:
-        if x.size or not out.size:
+        if x.size:
             ufunc.reduce(x, axis=axes, keepdims=keep, out=out)
         else:
             out[...] = _limit(out.dtype, is_least=is_maximum)
@@ -76,7 +76,7 @@ def _log_sum_exp(x: Array, axes: Axes, keep: bool, out: Array) -> None:
         return
     top = wide.max(axes, keepdims=True)
     top = np.where(np.isfinite(top), top, 0).astype(wide.dtype, copy=False)
-    total = np.log(np.exp(wide - top).sum(axes, keepdims=True)) + top
+    total = np.log(summed(np.exp(wide - top), axes, keepdims=True)) + top
     np.copyto(out, total if keep else total.reshape(out.shape), casting="same_kind")
 
 
@@ -242,9 +242,32 @@ def _place(request: KernelRequest, find: Callable[..., Any], axes: Axes) -> Body
         raise InvalidArgument(f"operator {request.op_type}: dimension {axis} does not fit shape {shape}")
     if not shape[axis]:
         raise InvalidArgument(f"operator {request.op_type}: dimension {axis} of shape {shape} is empty")
-    is_wide = info.dtype in HALVES
+    is_wide, places = info.dtype in HALVES, axis % len(shape)
+    sizes = math.prod(shape[:places]), shape[places], math.prod(shape[places + 1 :])
+    best = np.minimum if find is np.argmin else np.maximum
 
     def body(x: Array, out: Array) -> None:
-        out[...] = find(x.astype(np.float32) if is_wide else x, axis)
+        rows = widen(x) if is_wide else x
+        if sizes[2] < _ENOUGH or sizes[1] < _ENOUGH:
+            out[...] = find(rows, axis)
+        else:
+            out[...] = _first_places(rows.reshape(sizes), best, find).reshape(out.shape)
 
     return body
+
+
+def _first_places(x: Array, best: np.ufunc, find: Callable[..., Any]) -> Array:
+    """Return the first places of the extremes along the middle one of three axes.
+
+    NumPy finds places along the last axis only and copies there what lies otherwise; extremes it finds along any, and
+    few elements are equal to them.
+    """
+    top = best.reduce(x, 1, keepdims=True)
+    hits = np.flatnonzero(x == top)
+    before, length, behind = x.shape
+    if hits.size > x.size // 16 or hits.size < before * behind or (top != top).any():  # plateaus, NaN
+        return np.asarray(find(x, 1))
+    found = np.empty((before, behind), np.int64)
+    hits = hits[::-1]  # of several hits in one place the last one written stays
+    found[hits // (length * behind), hits % behind] = hits // behind % length
+    return found

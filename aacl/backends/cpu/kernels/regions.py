@@ -17,6 +17,7 @@ from aacl.backends.cpu.kernels._graphs import graph_body, node
 from aacl.backends.cpu.kernels._precision import widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._weighted import weighted
 from aacl.errors import InvalidArgument, NotSupported
 
 if TYPE_CHECKING:
@@ -99,8 +100,12 @@ def _quicker(request: KernelRequest, regions: _Regions, body: Body, work: int) -
 
 def _averaged(rows: Array, picture: Array, columns: Array) -> Array:
     """Return ``[channels, bins, bins]`` from ``[bins, samples, length]`` matrices."""
-    average: Array = _mean(rows) @ picture @ _mean(columns).T
-    return average
+    return _product(_mean(rows), picture, _mean(columns))
+
+
+def _product(rows: Array, picture: Array, columns: Array) -> Array:
+    """Return ``rows @ picture @ columns.T``; rows and columns are weights."""
+    return weighted(weighted(picture, columns.T).swapaxes(-1, -2), rows.T).swapaxes(-1, -2)
 
 
 def _mean(samples: Array) -> Array:
@@ -111,7 +116,7 @@ def _mean(samples: Array) -> Array:
 def _largest(rows: Array, picture: Array, columns: Array) -> Array:
     if not rows.shape[1] or not columns.shape[1]:
         return np.zeros((picture.shape[0], rows.shape[0], columns.shape[0]), picture.dtype)
-    found = rows.reshape(-1, rows.shape[2]) @ picture @ columns.reshape(-1, columns.shape[2]).T
+    found = _product(rows.reshape(-1, rows.shape[2]), picture, columns.reshape(-1, columns.shape[2]))
     split = found.reshape(picture.shape[0], *rows.shape[:2], *columns.shape[:2])
     largest: Array = split.max((2, 4))
     return largest
@@ -131,7 +136,7 @@ def _align_gradient(request: KernelRequest) -> Kernel:
         for region, each in zip(rois, slope, strict=True):
             picture = into[int(region[0])]
             rows, columns = regions.samples(region, picture.shape[1], picture.shape[2], slope.dtype)
-            picture += _mean(rows).T @ each @ _mean(columns)
+            picture += _product(_mean(rows).T, each, _mean(columns).T)
 
     return prepared(request, quiet(body, len(request.inputs) + 1), 64 * elements(given(request, 0)))
 

@@ -39,7 +39,7 @@ def _grid_sample(request: KernelRequest) -> Kernel:
             x, y = np.moveaxis(x, -1, 1), np.moveaxis(y, -1, 1)
         sizes = x.shape[2:]
         for picture, places, into in zip(x, grid, y, strict=True):
-            flat = picture.reshape(picture.shape[0], -1)
+            flat = picture.reshape(picture.shape[0], math.prod(sizes))
             total = np.zeros(into.shape, x.dtype)
             if flat.shape[1]:
                 for corner in corners(places, sizes, interpolation, padding, aligns):
@@ -74,12 +74,14 @@ def _grid_sample_gradient(request: KernelRequest) -> Kernel:
     def body(slope: Array, x: Array, grid: Array, dx: Array, dgrid: Array) -> None:
         for place in range(x.shape[0]):
             channels, *sizes = x[place].shape
-            flat = x[place].reshape(channels, -1)
+            flat = x[place].reshape(channels, math.prod(sizes))
             total, moved = np.zeros(flat.shape[::-1], x.dtype), np.zeros(dgrid[place].shape, x.dtype)
             if flat.shape[1]:
                 for corner in corners(grid[place], sizes, interpolation, padding, aligns, slopes=True):
                     part = np.where(corner.is_inside, slope[place], 0)
-                    np.add.at(total, corner.place.reshape(-1), (part * corner.weight).reshape(channels, -1).T)
+                    np.add.at(
+                        total, corner.place.reshape(-1), (part * corner.weight).reshape(channels, corner.place.size).T
+                    )
                     share = np.add.reduce(part * np.where(corner.is_inside, flat[:, corner.place], 0), 0)
                     for number, change in enumerate(corner.slopes):
                         moved[..., number] += share * change

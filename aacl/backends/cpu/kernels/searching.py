@@ -89,9 +89,12 @@ def _work(request: KernelRequest) -> int:
 
 
 def _insert(ordered: Array, values: Array, side: _Side, out: Array) -> None:
+    if not values.size:
+        return
     if ordered.ndim == 1:
         np.copyto(out, np.searchsorted(ordered, values, side), casting="same_kind")
         return
-    rows, wanted, places = (part.reshape(-1, part.shape[-1]) for part in (ordered, values, out))
+    count = math.prod(values.shape[:-1])
+    rows, wanted, places = (part.reshape(count, part.shape[-1]) for part in (ordered, values, out))
     for row, values_of, place in zip(rows, wanted, places, strict=True):
         np.copyto(place, np.searchsorted(row, values_of, side), casting="same_kind")

@@ -107,7 +107,7 @@ def _sliced(request: KernelRequest, offsets: tuple[int, ...], sizes: tuple[int, 
 @kernel("StridedSlice")
 def _strided_slice(request: KernelRequest) -> Kernel:
     def make(begin: tuple[int, ...], end: tuple[int, ...], strides: tuple[int, ...]) -> Body:
-        inner = _picked(request, strided_index(request, begin, end, strides))
+        inner = _picked(request, strided_index(request, given(request, 0).shape, begin, end, strides))
         return lambda x, _begin, _end, _strides, out: inner(x, out)
 
     return prepared(request, with_integers(request, (1, 2, 3), make))
@@ -116,7 +116,7 @@ def _strided_slice(request: KernelRequest) -> Kernel:
 @kernel("StridedSliceD")
 def _strided_slice_attribute(request: KernelRequest) -> Kernel:
     parts = (request.attributes[name] for name in ("begin", "end", "strides"))
-    return prepared(request, _picked(request, strided_index(request, *parts)))
+    return prepared(request, _picked(request, strided_index(request, given(request, 0).shape, *parts)))
 
 
 def _picked(request: KernelRequest, index: Sequence[Any]) -> Body:

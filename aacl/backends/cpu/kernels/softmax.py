@@ -11,6 +11,7 @@ from aacl.backends.cpu.kernels._graphs import graph_body, node
 from aacl.backends.cpu.kernels._precision import FLOATS, widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import TRANSCENDENTAL, elements, given, kernel, prepared
+from aacl.backends.cpu.kernels._sums import summed
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ def _softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
         return
     np.subtract(x, np.maximum.reduce(x, axes, keepdims=True), out)
     np.exp(out, out)
-    np.divide(out, np.add.reduce(out, axes, keepdims=True), out)
+    np.divide(out, summed(out, axes, keepdims=True), out)
 
 
 def _log_softmax(axes: tuple[int, ...], x: Array, out: Array) -> None:
     if not x.size:
         return
     np.subtract(x, np.maximum.reduce(x, axes, keepdims=True), out)
-    np.subtract(out, np.log(np.add.reduce(np.exp(out), axes, keepdims=True)), out)
+    np.subtract(out, np.log(summed(np.exp(out), axes, keepdims=True)), out)

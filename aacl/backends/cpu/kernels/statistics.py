@@ -10,17 +10,17 @@ import numpy as np
 
 from aacl.backends.cpu.kernels._moments import mean
 from aacl.backends.cpu.kernels._norms import p_norm
-from aacl.backends.cpu.kernels._precision import FLOATS, widened
-from aacl.backends.cpu.kernels._quiet import quiet
+from aacl.backends.cpu.kernels._precision import FLOATS
 from aacl.backends.cpu.kernels._registry import (
     TRANSCENDENTAL,
     elements,
     given,
     kernel,
-    prepared,
     refuse_dtype,
     with_integers,
 )
+from aacl.backends.cpu.kernels._sums import summed
+from aacl.backends.cpu.kernels._whole import whole
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from aacl.backends.cpu.kernels._registry import Body
 
 __all__ = ()
+
+_WORK = 4 + TRANSCENDENTAL
+"""Operations an element."""
 
 Axes: TypeAlias = "tuple[int, ...]"
 Statistic: TypeAlias = "Callable[[Array, Axes], Array]"
@@ -39,18 +42,16 @@ def _euclidean(x: Array, axes: Axes) -> Array:
 
 
 def _log_sum(x: Array, axes: Axes) -> Array:
-    total = np.add.reduce(x, axes, keepdims=True)
+    total = summed(x, axes, keepdims=True)
     return np.log(total, dtype=total.dtype)
 
 
 def _sum_without_nan(x: Array, axes: Axes) -> Array:
-    result: Array = np.add.reduce(np.where(np.isnan(x), x.dtype.type(0), x), axes, keepdims=True)
-    return result
+    return summed(np.where(np.isnan(x), x.dtype.type(0), x), axes, keepdims=True)
 
 
 def _square_sum(x: Array, axes: Axes) -> Array:
-    result: Array = np.add.reduce(np.multiply(x, x), axes, keepdims=True)
-    return result
+    return summed(np.multiply(x, x), axes, keepdims=True)
 
 
 @kernel("EuclideanNorm")
@@ -62,7 +63,7 @@ def _euclidean_norm(request: KernelRequest) -> Kernel:
 @kernel("EuclideanNormD")
 def _euclidean_norm_attribute(request: KernelRequest) -> Kernel:
     axes = _places(request, request.attributes["axes"])
-    return _kernel(request, _reducing(request, _euclidean, axes))
+    return whole(request, _reducing(request, _euclidean, axes), _WORK)
 
 
 @kernel("ReduceLogSum")
@@ -86,7 +87,7 @@ def _over_input(request: KernelRequest, statistic: Statistic) -> Kernel:
         inner = _reducing(request, statistic, _places(request, axes))
         return lambda x, _, out: inner(x, out)
 
-    return _kernel(request, with_integers(request, (1,), make))
+    return whole(request, with_integers(request, (1,), make), _WORK)
 
 
 @kernel("LpNorm", "LpNormV2")
@@ -102,7 +103,9 @@ def _lp_norm(request: KernelRequest) -> Kernel:
         np.maximum(found, least, out=found)
         return found
 
-    return _kernel(request, _reducing(request, norm, _places(request, request.attributes["axes"]) or _all(request)))
+    return whole(
+        request, _reducing(request, norm, _places(request, request.attributes["axes"]) or _all(request)), _WORK
+    )
 
 
 @kernel("LpNormReduce", "LpNormReduceV2")
@@ -113,10 +116,11 @@ def _lp_norm_reduce(request: KernelRequest) -> Kernel:
     def powers(x: Array, axes: Axes) -> Array:
         if p == 0 or _is_infinite(p):
             return _norm(x, p, axes)
-        result: Array = np.add.reduce(np.power(np.absolute(x), p, dtype=x.dtype), axes, keepdims=True)
-        return result
+        return summed(np.power(np.absolute(x), p, dtype=x.dtype), axes, keepdims=True)
 
-    return _kernel(request, _reducing(request, powers, _places(request, request.attributes["axes"]) or _all(request)))
+    return whole(
+        request, _reducing(request, powers, _places(request, request.attributes["axes"]) or _all(request)), _WORK
+    )
 
 
 @kernel("LpNormUpdate", "LpNormUpdateV2")
@@ -128,7 +132,7 @@ def _lp_norm_update(request: KernelRequest) -> Kernel:
         root = x if p == 0 or _is_infinite(p) else np.power(x, 1 / p, dtype=x.dtype)
         np.maximum(root, least, out=y)
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 # What the integer attribute of LpNorm gives for an infinite p: the ends of int32, as torch's adapters pass them.
@@ -142,8 +146,7 @@ def _is_infinite(p: float) -> bool:
 def _norm(x: Array, p: float, axes: Axes) -> Array:
     order = _ENDS.get(p, p) if isinstance(p, int) else p
     if order == 0:
-        count: Array = np.add.reduce(x != 0, axes, keepdims=True, dtype=x.dtype)
-        return count
+        return np.asarray(np.count_nonzero(x, axes, keepdims=True)).astype(x.dtype)
     if order == -math.inf:
         least: Array = np.minimum.reduce(np.absolute(x), axes, keepdims=True, initial=np.inf)
         return least
@@ -154,7 +157,7 @@ def _norm(x: Array, p: float, axes: Axes) -> Array:
 def _square_sum_axes(request: KernelRequest) -> Kernel:
     """The sum of squares; over all axes where there are none."""
     axes = _places(request, request.attributes["axis"]) or _all(request)
-    return _kernel(request, _reducing(request, _square_sum, axes))
+    return whole(request, _reducing(request, _square_sum, axes), _WORK)
 
 
 @kernel("SquareSumAll")
@@ -165,7 +168,7 @@ def _square_sum_all(request: KernelRequest) -> Kernel:
         y1[...] = _square_sum(x1.reshape(-1), (0,)).reshape(())
         y2[...] = _square_sum(x2.reshape(-1), (0,)).reshape(())
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("L2Loss")
@@ -175,7 +178,7 @@ def _l2_loss(request: KernelRequest) -> Kernel:
     def body(x: Array, y: Array) -> None:
         y[...] = _square_sum(x.reshape(-1), (0,)).reshape(()) / 2
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("FusedMulAddNL2loss")
@@ -191,7 +194,7 @@ def _product_and_loss(request: KernelRequest) -> Kernel:
         np.multiply(x1, x3.reshape(()), y1)
         np.add(y1, x2, y1)
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("ReduceStd")
@@ -206,7 +209,7 @@ def _standard_deviation(request: KernelRequest) -> Kernel:
         np.copyto(deviation, np.sqrt(spread, spread).reshape(deviation.shape))
         np.copyto(centre, middle.reshape(centre.shape))
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("ReduceStdWithMean")
@@ -226,7 +229,7 @@ def _deviation_from_mean(request: KernelRequest) -> Kernel:
             np.divide(1, np.add(spread, attributes["epsilon"], spread), spread)
         np.copyto(y, spread.reshape(y.shape))
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("ReduceStdV2Update")
@@ -240,7 +243,7 @@ def _variance_from_mean(request: KernelRequest) -> Kernel:
         spread = _spread(x, middle, axes, divisor)
         np.copyto(y, (np.sqrt(spread) if attributes["if_std"] else spread).reshape(y.shape))
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 @kernel("ReduceMeanVariance")
@@ -254,12 +257,12 @@ def _mean_variance(request: KernelRequest) -> Kernel:
         np.copyto(spread, _spread(x, middle, axes, divisor).reshape(spread.shape))
         np.copyto(centre, middle.reshape(centre.shape))
 
-    return _kernel(request, body)
+    return whole(request, body, _WORK)
 
 
 def _spread(x: Array, middle: Array, axes: Axes, divisor: int) -> Array:
     apart = np.subtract(x, middle)
-    total: Array = np.add.reduce(np.multiply(apart, apart, apart), axes, keepdims=True)
+    total = summed(np.multiply(apart, apart, apart), axes, keepdims=True)
     np.divide(total, divisor, total)
     return total
 
@@ -299,9 +302,3 @@ def _reducing(request: KernelRequest, statistic: Statistic, axes: Axes) -> Body:
         np.copyto(out, statistic(wide, axes).reshape(wanted), casting="unsafe")
 
     return body
-
-
-def _kernel(request: KernelRequest, body: Body, operations: int = 4 + TRANSCENDENTAL) -> Kernel:
-    info, arity = given(request, 0), len(request.inputs) + len(request.outputs)
-    wide = widened(body, info.dtype, len(request.inputs))
-    return prepared(request, quiet(wide, arity), operations * elements(info))

@@ -7,15 +7,17 @@ they name those. Where both are silent: Relu6D cuts off at ``6 * scale``; ReluV2
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aacl.backends.cpu.kernels._blocks import stepwise
+from aacl.backends.cpu.kernels._channels import channel_axis
 from aacl.backends.cpu.kernels._precision import FLOATS, widened
 from aacl.backends.cpu.kernels._quiet import quiet
 from aacl.backends.cpu.kernels._registry import elements, given, kernel, prepared, refuse_dtype
-from aacl.dtypes import DataType, Format
+from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -113,7 +115,9 @@ def _relu6_scaled(request: KernelRequest) -> Kernel:
     """``min(max(x, 0), 6 * scale)``; integers stay exact where the limit is whole."""
     limit = 6 * float(request.attributes["scale"])
     numpy_dtype = given(request, 0).dtype.numpy_dtype
-    is_whole = numpy_dtype.kind in "iu" and limit == int(limit)
+    if math.isnan(limit):
+        raise InvalidArgument("operator Relu6D: scale is no number")
+    is_whole = numpy_dtype.kind in "iu" and limit.is_integer()
 
     def body(x: Array, out: Array) -> None:
         below = np.minimum(x, numpy_dtype.type(limit) if is_whole else limit)
@@ -154,16 +158,12 @@ def _prelu(request: KernelRequest) -> Kernel:
 
 
 def along_channels(request: KernelRequest, x: int, weight: int) -> tuple[int, ...]:
-    """Return the shape in which a weight broadcasts to x: one value a channel lies along the channels' axis.
-
-    The channels are the last axis of NHWC and NDHWC, else axis 1, or 0 where there is one dim.
-    """
+    """Return the shape in which a weight broadcasts to x: one value a channel lies along the channels' axis."""
     info, shape = given(request, x), given(request, weight).shape
     rank = len(info.shape)
     if len(shape) != 1 or shape == (1,):
         return shape if len(shape) != 1 else ()
-    axis = rank - 1 if info.format in (Format.NHWC, Format.NDHWC) else min(1, rank - 1)
-    return shape + (1,) * (rank - 1 - axis)
+    return shape + (1,) * (rank - 1 - channel_axis(info))
 
 
 @kernel("HardMax")

@@ -6,6 +6,7 @@ element of its own. The number of results depends on the values: see `aacl.backe
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -110,7 +111,8 @@ def _unique_along(request: KernelRequest) -> Kernel:
 
 def _slices(x: Array, axis: int) -> Array:
     """Return the slices along an axis as rows."""
-    return x if x.ndim == 1 else np.moveaxis(x, axis, 0).reshape(x.shape[axis], -1)
+    first = np.moveaxis(x, axis, 0)
+    return first.reshape(len(first), math.prod(first.shape[1:])) if x.ndim > 1 else x
 
 
 @kernel("UniqueWithCountsAndSorting")

@@ -31,7 +31,9 @@ def _run(
     into: int | None = None,
     formats: Mapping[int, Format] | None = None,
 ) -> list[Array]:
-    """Return the outputs; every shape and dtype is checked against what was inferred.
+    """Return the outputs, and then the inputs that the operator updates.
+
+    Every shape and dtype of an output is checked against what was inferred, and that no other input was written.
 
     Args:
         op_type: the operator.
@@ -62,14 +64,15 @@ def _run(
         warnings.simplefilter("error")
         shapes: Any = found.body(*arrays, *outputs)
     for index, (array, before) in enumerate(zip(arrays, kept, strict=True)):
-        if array is not None and before is not None and index != into:
+        if array is not None and before is not None and index != into and index not in found.updates:
             assert array.tobytes() == before.tobytes(), f"input {index} of {op_type} was written to"
-    assert found.nbytes >= sum(output.nbytes for output in outputs)
+    updated = [array for array in (arrays[place] for place in found.updates) if array is not None]
+    assert found.nbytes >= sum(array.nbytes for array in (*outputs, *updated))
     assert found.operations >= 0
     return (
         [_first(output, shape) for output, shape in zip(outputs, shapes, strict=True)]
         if found.returns_shapes
-        else outputs
+        else [*outputs, *updated]
     )
 
 

@@ -161,3 +161,29 @@ def test_widths_of_zero_are_refused(run: Run) -> None:
     for op_type, name in (("Celu", "alpha2"), ("CeluV2", "alpha"), ("SoftplusV2", "beta")):
         with pytest.raises(InvalidArgument, match=f"{op_type}: {name} is 0"):
             run(op_type, [x], {name: 0.0})
+
+
+@pytest.mark.parametrize("op_type", ["Elu", "Softplus", "LogSigmoid"])
+def test_digits_are_kept(run: Run, op_type: str) -> None:
+    """Within 4 units in the last place near 0, in the tail, and where e^x is lost beside 1."""
+    sizes = np.logspace(-30, 1.9, 4001).astype(np.float32)
+    x = np.concatenate([-sizes, sizes])
+    (found,) = run(op_type, [x])
+    wide = x.astype(np.float64)
+    exact = {
+        "Elu": np.where(wide > 0, wide, np.expm1(wide)),
+        "Softplus": np.maximum(wide, 0) + np.log1p(np.exp(-np.abs(wide))),
+        "LogSigmoid": -(np.maximum(-wide, 0) + np.log1p(np.exp(-np.abs(wide)))),
+    }[op_type]
+
+    assert np.abs(found / exact - 1).max() < 4 * np.finfo(np.float32).eps
+
+
+def test_elu_whose_factors_are_no_numbers(run: Run) -> None:
+    """Each side of 0 has its own: an infinite one does not reach the other side."""
+    x = np.array([-1, 2], np.float32)
+    (found,) = run("Elu", [x], {"alpha": float("inf")})
+
+    assert found.tolist() == [-np.inf, 2]
+    (found,) = run("Elu", [x], {"input_scale": -1.0})
+    np.testing.assert_allclose(found, [math.expm1(1), 2], rtol=1e-6)

@@ -100,6 +100,27 @@ def test_axpy(run: Run) -> None:
         run("AxpyV2", [x1, x1, x1])
 
 
+_PAIRS: dict[str, Callable[[float, float], float]] = {
+    "Multiply": lambda a, b: a * b,
+    "PtAdd": lambda a, b: a + b,
+    "PtMuls": lambda a, b: a * b,
+    "PtSub": lambda a, b: a - b,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32], ids=str)
+@pytest.mark.parametrize("op_type", _PAIRS)
+@given(shapes=st.sampled_from([((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (4,)), ((0, 3), (3,))]))
+@settings(max_examples=5, deadline=None)
+def test_pairs(run: Run, close: Close, op_type: str, dtype: Any, shapes: Any) -> None:
+    """The sum, difference or product of two elements, the shapes broadcast; halves are rounded once."""
+    x, y = (_numbers(seed, *shape, low=-9, high=9, dtype=dtype) for seed, shape in enumerate(shapes))
+    (found,) = run(op_type, [x, y])
+
+    assert found.dtype == np.dtype(dtype)
+    close(found, _loop(_PAIRS[op_type], x, y), units=0.5)
+
+
 def test_fused(run: Run) -> None:
     """``x1 * x2 + x3``, with one more term, and with one factor for all."""
     x1, x2, x3, x4 = (np.array([value], np.int32) for value in (2, 3, 5, 7))
@@ -301,3 +322,14 @@ def test_shapes_that_are_not_known() -> None:
     assert inferred("ConfusionMulGrad", free, free, free, axes=[0]) == [(-1, 3), (3,)]
     spans = {"x1_c1_offset": 0, "x2_c1_offset": 0, "c1_len": 2}
     assert inferred("StrideAdd", unknown, unknown, **spans) == [(-1, 2, -1, -1, -1)]
+
+
+def test_addcmul_of_other_kinds(run: Run) -> None:
+    """Factors whose product an integer output cannot take are refused beforehand."""
+    whole = np.ones(2, np.int32)
+    for other in (np.ones(2), np.ones(2, np.float32), np.ones(2, np.float16)):
+        with pytest.raises(UnsupportedDataType, match="do not give INT32"):
+            run("Addcmul", [whole, other, other, np.int32(2)])
+    with pytest.raises(UnsupportedDataType, match="do not give UINT8"):
+        run("Addcmul", [whole.astype(np.uint8), whole, whole, np.uint8(2)])
+    assert run("Addcmul", [whole, whole.astype(np.int64), whole, np.int32(2)])[0].tolist() == [3, 3]

@@ -255,3 +255,24 @@ def test_bad_input(run: Run) -> None:
     q, k, v = (item.astype(np.float16) for item in (q, k, v))
     with pytest.raises(NotSupported, match="one key and one value"):
         run("IncreFlashAttention", [q, k, k, v, v, *[None] * 12], {"num_heads": HEADS})
+
+
+@pytest.mark.parametrize("layout", ["BSH", "SBH"])
+@pytest.mark.parametrize("empty", [(0, 3, 5), (2, 0, 5), (2, 3, 0)])
+def test_nothing_to_attend_to(run: Run, layout: str, empty: tuple[int, int, int]) -> None:
+    """An empty batch or no queries give an empty result, no keys a result of 0."""
+    batch, queries, keys = empty
+    q, k = (np.ones((batch, size, 8), np.float32) for size in (queries, keys))
+    q, k = (x if layout == "BSH" else x.swapaxes(0, 1) for x in (q, k))
+
+    *_, found = run("FlashAttentionScore", [q, k, k], {"head_num": 2, "input_layout": layout})
+
+    assert found.shape == q.shape
+    assert not found.any()
+
+
+def test_no_windows_to_bias(run: Run) -> None:
+    """An empty batch of windows gives an empty result."""
+    x, mask, bias = (np.ones(shape, np.float32) for shape in ((0, 2, 1, 3, 3), (2, 3, 3), (1, 3, 3)))
+
+    assert run("MaskedSoftmaxWithRelPosBias", [x, mask, bias])[0].shape == x.shape

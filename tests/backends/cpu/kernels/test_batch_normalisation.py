@@ -270,3 +270,13 @@ def test_bad_input(run: Run) -> None:
     ):
         with pytest.raises(InvalidArgument, match=text):
             run(op_type, inputs, attributes)
+
+
+def test_statistics_of_many_rows(run: Run) -> None:
+    """The sums over 300,000 pictures err by some units in the last place."""
+    x = (np.random.default_rng(9).standard_normal((300_000, 2, 1, 1)) + 3).astype(np.float32)
+    exact = x.astype(np.float64)
+    total, square = run("BNTrainingReduce", [x], formats={0: Format.NCHW})
+
+    np.testing.assert_allclose(total.reshape(-1), exact.sum((0, 2, 3)), rtol=1e-6)
+    np.testing.assert_allclose(square.reshape(-1), (exact**2).sum((0, 2, 3)), rtol=1e-6)

@@ -152,3 +152,14 @@ def test_distances(run: Run, close: Close, p: float, dtype: np.dtype[Any]) -> No
     close(run("Pdist", [x1], {"p": p})[0], pairs, units=8)
     with pytest.raises(InvalidArgument, match=r"p is -1\.0"):
         run("Pdist", [x1], {"p": -1.0})
+
+
+@pytest.mark.parametrize(("rows", "length"), [(0, 3), (2, 0), (0, 0)])
+def test_fully_connected_of_nothing(run: Run, rows: int, length: int) -> None:
+    """An empty batch gives an empty result; rows of no elements give the bias."""
+    x, weight = np.ones((rows, length), np.float16), np.ones((4, length), np.float16)
+    bias = np.arange(4, dtype=np.float16)
+
+    (found,) = run("FullyConnection", [x, weight, bias], {"num_output": 4})
+
+    np.testing.assert_array_equal(found.reshape(rows, 4), np.tile(bias, (rows, 1)))

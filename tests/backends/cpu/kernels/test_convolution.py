@@ -192,6 +192,12 @@ def test_gradients(run: Run, close: Close, case: Case, dtype: np.dtype[Any]) -> 
     inner, filters = _backward(case, outer)
     size, kernel = (np.array(array.shape, np.int32) for array in (case.x, case.filters))
     attributes = case.attributes
+    if dtype == HALF:
+        found = run("Conv2DBackpropInputD", [case.filters, outer], attributes | {"input_size": case.x.shape})[0]
+        close(found, inner, units=16, floor=1)
+        found = run("Conv2DBackpropFilterD", [case.x, outer], attributes | {"filter_size": case.filters.shape})[0]
+        assert found.dtype == np.float32
+        close(found, filters, units=64, floor=4)
 
     found = run("Conv2DBackpropInput", [size, case.filters, outer], attributes, known=[0])[0]
     close(found, inner, units=16, floor=1)
@@ -207,14 +213,20 @@ def test_gradients(run: Run, close: Close, case: Case, dtype: np.dtype[Any]) -> 
     close(found, filters.transpose(2, 3, 1, 0), units=16, floor=4)
 
 
-def test_gradients_with_attributes_and_three_axes(run: Run, close: Close) -> None:
-    """The D variants take shapes as attributes; a gradient of filters is FLOAT there."""
+def test_gradients_of_three_axes(run: Run, close: Close) -> None:
+    """Shapes come as inputs; in the D variants as attributes, and a gradient of filters is FLOAT there."""
     random = np.random.default_rng(8)
     x, filters = random.uniform(-1, 1, (2, 4, 4, 3, 5)), random.uniform(-1, 1, (4, 2, 2, 2, 3))
     case = _typed(Case(x, filters, (2, 1, 1), (1, 1, 2), (0, 1, 1, 0, 1, 1), 2), HALF)
     outer = random.uniform(-1, 1, _forward(case).shape).astype(HALF)
     inner, gradient = _backward(case, outer)
     attributes = case.attributes
+    sizes = [np.array(shape, np.int32) for shape in (x.shape, filters.shape)]
+    for late in (False, True):
+        found = run("Conv3DBackpropInput", [sizes[0], case.filters, outer], attributes, known=[0], late=late)[0]
+        close(found, inner, units=8, floor=1)
+        found = run("Conv3DBackpropFilter", [case.x, sizes[1], outer], attributes, known=[1], late=late)[0]
+        close(found, gradient, units=8, floor=4)
     found = run("Conv3DBackpropInputD", [case.filters, outer], attributes | {"input_size": x.shape})[0]
     close(found, inner, units=8, floor=1)
     found = run("Conv3DBackpropFilterD", [case.x, outer], attributes | {"filter_size": filters.shape})[0]
@@ -232,6 +244,11 @@ def test_gradients_of_depthwise(run: Run, close: Close) -> None:
     inner, gradient = _backward(case, outer)
     attributes = {"strides": (1, 1, 2, 1), "pads": case.pads, "data_format": "NHWC"}
     behind = outer.transpose(0, 2, 3, 1)
+    size, kernel = (np.array(shape, np.int32) for shape in (x.shape, filters.shape))
+    found = run("DepthwiseConv2DBackpropInput", [size, filters, behind], attributes, known=[0])[0]
+    close(found, inner.transpose(0, 2, 3, 1), units=8, floor=1)
+    found = run("DepthwiseConv2DBackpropFilter", [x, kernel, behind], attributes, known=[1])[0]
+    close(found, gradient.reshape(3, 2, 2, 2).transpose(2, 3, 0, 1), units=64, floor=4)
     found = run("DepthwiseConv2DBackpropInputD", [filters, behind], attributes | {"input_size": x.shape})[0]
     close(found, inner.transpose(0, 2, 3, 1), units=8, floor=1)
     found = run("DepthwiseConv2DBackpropFilterD", [x, behind], attributes | {"filter_size": filters.shape})[0]
@@ -250,6 +267,20 @@ def test_transposed(run: Run, close: Close, case: Case, has_bias: bool) -> None:
     found = run("Conv2DTranspose", [size, outer, case.filters, bias], case.attributes, known=[0])[0]
     close(found, exact, units=8, floor=1)
     found = run("Conv2DTransposeD", [outer, case.filters, bias], case.attributes | {"input_size": case.x.shape})[0]
+    close(found, exact, units=8, floor=1)
+
+
+@settings(deadline=None, max_examples=8)
+@given(case=cases(spatial=3), dtype=st.sampled_from([HALF, BF16]))
+def test_transposed_of_three_axes(run: Run, close: Close, case: Case, dtype: np.dtype[Any]) -> None:
+    """As with two; without a bias, which the device does not take there."""
+    case = _typed(case, dtype)
+    outer = np.random.default_rng(1).uniform(-1, 1, _forward(case).shape).astype(dtype)
+    exact = _backward(case, outer)[0]
+    size = np.array(case.x.shape, np.int32)
+    found = run("Conv3DTranspose", [size, outer, case.filters], case.attributes, known=[0])[0]
+    close(found, exact, units=8, floor=1)
+    found = run("Conv3DTransposeD", [outer, case.filters], case.attributes | {"input_size": case.x.shape})[0]
     close(found, exact, units=8, floor=1)
 
 

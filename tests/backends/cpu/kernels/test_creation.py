@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
+from aacl.errors import UnsupportedDataType
 from aacl.tensors._desc import TensorDesc
 
 Run = Callable[..., list[Array]]
@@ -72,3 +73,9 @@ def test_values_that_do_not_fit() -> None:
     body = find(KernelRequest("Fill", (dims, value), (y,), {})).body
     with pytest.raises(ValueError, match=r"operator Fill: .* ask for shape \(4,\); the output has \(3,\)"):
         body(np.array([4]), np.float32(1), np.zeros(3, np.float32))
+
+
+def test_ranges_of_mixed_dtypes(run: Run) -> None:
+    """Start, limit and delta have one dtype."""
+    with pytest.raises(UnsupportedDataType, match="start is INT32 and input limit is FLOAT"):
+        run("Range", [np.int32(1), np.float32(5.5), np.int32(1)], known=(0, 1, 2))

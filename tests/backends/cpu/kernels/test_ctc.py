@@ -12,12 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aacl.abc import Array, KernelRequest
-from aacl.backends.cpu.kernels import find
+from aacl.abc import Array
 from aacl.errors import InvalidArgument
-from aacl.ops._catalogue import schema_of
-from aacl.ops._infer import infer_outputs
-from aacl.tensors._desc import TensorDesc
 
 Run = Callable[..., list[Array]]
 Close = Callable[..., None]
@@ -102,38 +98,46 @@ def test_impossible_target(run: Run) -> None:
     assert not found.any()
 
 
-def _decoded(inputs: list[Array], attributes: dict[str, object]) -> tuple[Any, list[Array]]:
-    """Run the decoder into outputs as large as they may get; return the exact shapes and the outputs."""
-    schema = schema_of("CTCGreedyDecoder")
-    descs = tuple(TensorDesc.of(array.dtype, array.shape) for array in inputs)
-    complete = schema.complete(attributes)
-    expected = infer_outputs(schema, descs, complete)
-    largest = [
-        TensorDesc.of(desc.dtype, [most for _, most in desc.ranges] if desc.ranges else desc.shape) for desc in expected
-    ]
-    kernel = find(KernelRequest("CTCGreedyDecoder", descs, tuple(largest), complete))
-    outputs = [np.full(desc.shape, 77, desc.dtype.numpy_dtype) for desc in largest]
-    assert kernel.returns_shapes
-    return kernel.body(*inputs, *outputs), outputs
-
-
-def test_greedy_decoder(close: Close) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=str)
+def test_greedy_decoder(run: Run, close: Close, dtype: Any) -> None:
     """The likeliest class a step without blanks, the last class; neighbours merge when asked."""
     best = [[0, 0, 2, 0], [2, 1, 1, 0]]
-    logs = np.full((4, 2, 3), -9, np.float32)
+    logs = np.full((4, 2, 3), -9, dtype)
     for item, row in enumerate(best):
         for step, label in enumerate(row):
             logs[step, item, label] = -0.5 - step
     lengths = np.array([4, 3], np.int32)
-    shapes, (indices, values, shape, costs) = _decoded([logs, lengths], {})
+    indices, values, shape, costs = run("CTCGreedyDecoder", [logs, lengths])
 
-    assert shapes == ((5, 2), (5,), (2,), (2, 1))
-    assert indices[:5].tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]]
-    assert values[:5].tolist() == [0, 0, 0, 1, 1]
+    assert indices.tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1]]
+    assert values.tolist() == [0, 0, 0, 1, 1]
     assert shape.tolist() == [2, 3]
     close(costs, [[0.5 + 1.5 + 2.5 + 3.5], [0.5 + 1.5 + 2.5]])
-    shapes, (_, values, shape, _) = _decoded([logs, lengths], {"merge_repeated": True})
-    assert (shapes[1], values[:3].tolist(), shape.tolist()) == ((3,), [0, 0, 1], [2, 2])
+    _, values, shape, _ = run("CTCGreedyDecoder", [logs, lengths], {"merge_repeated": True})
+    assert (values.tolist(), shape.tolist()) == ([0, 0, 1], [2, 2])
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 99), merges=st.booleans(), sizes=st.tuples(*[st.integers(1, 4)] * 3))
+def test_greedy_decoder_by_a_loop(run: Run, close: Close, seed: int, merges: bool, sizes: tuple[int, int, int]) -> None:
+    """Whatever the scores and lengths are, sequences without steps too."""
+    steps, batch, classes = sizes
+    logs, random = _logs((steps, batch, classes + 1), seed), np.random.default_rng(seed)
+    lengths = random.integers(0, steps + 1, batch).astype(np.int32)
+    found: list[list[int]] = []
+    costs = []
+    for item, length in enumerate(lengths.tolist()):
+        rows = [logs[step, item].tolist() for step in range(length)]
+        path = [row.index(max(row)) for row in rows]
+        kept = [label for label, _ in itertools.groupby(path)] if merges else path
+        found.append([label for label in kept if label != classes])
+        costs.append([-math.fsum(map(max, rows))])
+    indices, values, shape, scores = run("CTCGreedyDecoder", [logs, lengths], {"merge_repeated": merges})
+
+    assert values.tolist() == [label for row in found for label in row]
+    assert indices.tolist() == [[item, place] for item, row in enumerate(found) for place in range(len(row))]
+    assert shape.tolist() == [batch, max(map(len, found))]
+    close(scores, costs, units=8, floor=1)
 
 
 def test_bad_input(run: Run) -> None:
@@ -143,9 +147,20 @@ def test_bad_input(run: Run) -> None:
         run("CTCLossV2", [logs, one[None], np.array([3]), one])
     with pytest.raises(ValueError, match=r"target of sequence 0 lies outside \[0, 3\)"):
         run("CTCLossV2", [logs, one[None] + 2, one, one])
-    with pytest.raises(ValueError, match="1 sequences need as many"):
+    with pytest.raises(InvalidArgument, match="there is one number for each sequence"):
         run("CTCLossV2", [logs, one[None], np.array([1, 1]), one])
     with pytest.raises(InvalidArgument, match="must have 3 dims"):
         run("CTCLossV2", [logs[0], one[None], one, one])
     with pytest.raises(ValueError, match=r"sequence_length 5 lies outside \[0, 2\]"):
-        _decoded([logs, np.array([5], np.int32)], {})
+        run("CTCGreedyDecoder", [logs, np.array([5], np.int32)])
+
+
+def test_shapes_that_do_not_fit(run: Run) -> None:
+    """No class at all, and lengths of another number than there are sequences."""
+    one = np.array([1], np.int32)
+    with pytest.raises(InvalidArgument, match="must have one class at least"):
+        run("CTCGreedyDecoder", [np.zeros((2, 1, 0), np.float32), one])
+    with pytest.raises(InvalidArgument, match="one length for each sequence"):
+        run("CTCGreedyDecoder", [np.zeros((2, 3, 4), np.float32), one])
+    with pytest.raises(InvalidArgument, match="one row of targets for each sequence"):
+        run("CTCLossV2", [_logs((2, 1, 3), 1), np.ones((2, 1), np.int64), np.array([2]), np.array([1])])

@@ -121,3 +121,21 @@ def test_gradient(run: Run, late: bool) -> None:
     assert run("StridedSliceGradD", [grad], attributes)[0].tolist() == exact
     with pytest.raises(InvalidArgument, match=r"dy \(3,\) is not the slice \(2,\)"):
         run("StridedSliceGradD", [_numbered(3)], attributes)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_slices_that_do_not_fit(run: Run, late: bool) -> None:
+    """Two ellipses, more entries than dims and a place beyond a dim are refused; so is a value of another shape."""
+    var, two, one = np.zeros((2, 3), np.float32), np.array([0, 0]), np.array([1, 1])
+    with pytest.raises(
+        InvalidArgument, match=r"StridedSliceAssign: .* do not slice shape \(2, 3\): .* single ellipsis"
+    ):
+        run("StridedSliceAssign", [var, two, one, one, np.float32(1)], {"ellipsis_mask": 3}, known=(1, 2, 3), late=late)
+    with pytest.raises(InvalidArgument, match=r"a value of shape \(4,\) does not fit the slice \(1, 1\)"):
+        run("StridedSliceAssign", [var, two, one, one, np.ones(4, np.float32)], known=(1, 2, 3), late=late)
+    parts = {"shape": [2, 3], "begin": [0, 0, 0], "end": [1, 1, 1], "strides": [1, 1, 1]}
+    with pytest.raises(InvalidArgument, match=r"StridedSliceGradD: .* too many indices"):
+        run("StridedSliceGradD", [var], parts)
+    beyond = {**{name: [5] for name in ("begin", "end")}, "strides": [1], "shrink_axis_mask": 1}
+    with pytest.raises(InvalidArgument, match="out of bounds"):
+        run("StridedSliceAssignD", [var, np.ones(3, np.float32)], beyond)

@@ -210,3 +210,29 @@ def test_main_diagonals(run: Run, dtype: np.dtype[Any]) -> None:
         run("MatrixDiagPartV3", [x, np.int32(0), np.zeros((), dtype)], {"align": "UP"}, known=(1,))
     with pytest.raises(InvalidArgument, match=r"k .* is one diagonal, or the lowest and the highest"):
         run("MatrixDiagPartV3", [x, np.array([1, 0], np.int32), np.zeros((), dtype)], known=(1,))
+
+
+def test_trace_of_halves_beyond_their_range(run: Run) -> None:
+    """It is infinite, and nothing warns."""
+    (found,) = run("Trace", [np.full((2, 2), 65504, np.float16)])
+
+    assert found == np.inf
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"),
+    [(np.int32, 1e20), (np.int32, float("nan")), (np.uint8, -1.0), (np.int8, 128.0), (np.float16, 1e20)],
+)
+def test_fill_values_beyond_the_dtype(run: Run, dtype: type, value: float) -> None:
+    """They are refused by name."""
+    with pytest.raises(InvalidArgument, match=r"fill_value .* lies outside the range"):
+        run("FillDiagonal", [np.zeros((2, 2), dtype)], {"fill_value": value})
+
+
+def test_fill_values_that_fit(run: Run) -> None:
+    """Fractions are cut off for integers; infinities and NaN are floats like others; many dims must be equal."""
+    assert run("FillDiagonal", [np.zeros((2, 2), np.int32)], {"fill_value": -2.7})[0].tolist() == [[-2, 0], [0, -2]]
+    (found,) = run("FillDiagonal", [np.zeros((2, 2), np.float16)], {"fill_value": float("inf")})
+    assert found.tolist() == [[np.inf, 0], [0, np.inf]]
+    with pytest.raises(InvalidArgument, match="must have equal ones"):
+        run("FillDiagonal", [np.zeros((2, 3, 2), np.float32)], {"fill_value": 1.0})

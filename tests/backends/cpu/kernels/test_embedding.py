@@ -84,9 +84,9 @@ def test_weights_of_samples(run: Run, close: Close) -> None:
 def test_bad_input(run: Run) -> None:
     """Indices, offsets and modes that do not fit are named."""
     weight, indices = np.zeros((4, 2), np.float32), np.array([0, 4])
-    with pytest.raises(IndexError, match=r"an index lies outside \[0, 4\)"):
+    with pytest.raises(IndexError, match=r"index 4 lies outside \[0, 4\) along axis 0"):
         run("EmbeddingBag", [weight, indices, np.array([0])])
-    with pytest.raises(IndexError, match=r"an index lies outside \[0, 4\)"):
+    with pytest.raises(IndexError, match=r"index 4 lies outside \[0, 4\) along axis 0"):
         run("EmbeddingDenseGrad", [weight[:2], indices], {"num_weights": 4})
     with pytest.raises(ValueError, match="offsets begin with 0 and rise"):
         run("EmbeddingBag", [weight, indices * 0, np.array([0, 2, 1])])

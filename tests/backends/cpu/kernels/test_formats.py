@@ -19,6 +19,7 @@ from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
 from aacl.ops._infer import infer_outputs
 from aacl.tensors._desc import TensorDesc
+from tests.helpers.samples._record import note
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.int8), np.dtype(np.int64), BF16]
@@ -36,6 +37,7 @@ def infer(shape: tuple[int, ...], dtype: Any, source: str, target: str, groups: 
 
 def transformed(x: Array, source: str, target: str, groups: int = 1, shape: tuple[int, ...] | None = None) -> Array:
     """Run TransData; a shape is what the caller would bring to be written, and must be one that was inferred."""
+    note("TransData")
     bounds = infer(x.shape, x.dtype, source, target, groups)
     wanted = bounds if shape is None else TensorDesc.of(x.dtype, shape, bounds.format)
     assert _allows(bounds, wanted.shape)

@@ -316,3 +316,16 @@ def test_shapes_that_are_not_known() -> None:
     ].shape == (-1,)
     with pytest.raises(InvalidArgument, match="must have one shape"):
         infer_outputs(schema, [half, TensorDesc.of(np.float32, (2, 4))], {})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_bias_gradients_of_many_rows(run: Run, dtype: type) -> None:
+    """Nothing is lost beside a sum that has grown large."""
+    x: Array = np.ones((60_000, 3), dtype)
+    x[0] = 2**15
+    x = np.concatenate([x, np.full((512, 3), 2**15, dtype)])
+    (found,) = run("BiasAddGrad", [x.astype(np.float32)])
+
+    np.testing.assert_allclose(found, 513 * 2**15 + 59_999, rtol=1e-6)
+    (total,) = run("BiasAddGrad", [np.ones((60_000, 3), dtype)])
+    assert total.tolist() == [np.asarray(60_000).astype(dtype)] * 3

@@ -122,23 +122,23 @@ def test_one_hot(run: Run, axis: int, late: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_coordinates(dtype: np.dtype[Any]) -> None:
-    """NonZero and Where fill the start of an output as large as it may get, and return the exact shape."""
-    x = np.array([[0, 1, 0], [1, 0, 1]]).astype(dtype)
-    exact = [[0, 1], [1, 0], [1, 2]]
-    desc = TensorDesc.of(dtype, x.shape)
-    for op_type, attributes in (("NonZero", {}), ("NonZero", {"transpose": True}), ("Where", {})):
-        complete = schema_of(op_type).complete(attributes)
-        turned = bool(attributes)
-        shape = (2, 6) if turned else (6, 2)
-        body = find(KernelRequest(op_type, (desc,), (TensorDesc.of(np.int64, shape),), complete)).body
-        out = np.full(shape, -1, np.int64)
-        shapes: Any = body(x, out)
+@settings(max_examples=8, deadline=None)
+@given(data=st.data())
+def test_coordinates(run: Run, dtype: np.dtype[Any], data: st.DataObject) -> None:
+    """Those of the elements that are not 0, in their order, at the start of an output as large as it may get."""
+    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=4, min_side=0))
+    x = data.draw(hnp.arrays(np.int8, shape, elements=st.integers(0, 2))).astype(dtype)
+    exact = [list(place) for place in np.ndindex(*shape) if x[place] != 0]
+    columns = [[place[axis] for place in exact] for axis in range(len(shape))]
 
-        assert shapes == (((2, 3) if turned else (3, 2)),)
-        expected = np.array(exact).T if turned else np.array(exact)
-        assert out.reshape(-1)[:6].reshape(shapes[0]).tolist() == expected.tolist()
-        assert (out.reshape(-1)[6:] == -1).all()
+    for op_type, kind in (("NonZero", "int64"), ("NonZero", "int32"), ("Where", "int64")):
+        attributes = {"dtype": kind.upper()} if op_type == "NonZero" else {}
+        (found,) = run(op_type, [x], attributes)
+        assert (found.dtype, found.shape) == (np.dtype(kind), (len(exact), len(shape)))
+        assert found.tolist() == exact
+    (turned,) = run("NonZero", [x], {"transpose": True})
+    assert turned.shape == (len(shape), len(exact))
+    assert turned.tolist() == columns
 
 
 def test_coordinates_need_room() -> None:

@@ -41,6 +41,8 @@ def test_transpose(run: Run, late: bool, data: st.DataObject) -> None:
     for place in np.ndindex(*x.shape):
         assert found[tuple(place[axis] for axis in perm)] == x[place]
     assert run("TransposeD", [x], {"perm": [axis - x.ndim for axis in perm]})[0].tolist() == found.tolist()
+    for dtype in (np.float32, np.float16):
+        assert run("Permute", [x.astype(dtype)], {"order": perm})[0].tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -68,7 +70,7 @@ def test_reshaping(run: Run, dtype: np.dtype[Any]) -> None:
 @settings(max_examples=10, deadline=None)
 @given(data=st.data())
 def test_concat(run: Run, dtype: np.dtype[Any], late: bool, data: st.DataObject) -> None:
-    """Parts lie one after another along the axis, in all three forms."""
+    """Parts lie one after another along the axis, in all four forms."""
     shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     lengths = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
@@ -84,7 +86,8 @@ def test_concat(run: Run, dtype: np.dtype[Any], late: bool, data: st.DataObject)
         assert taken.tobytes() == part.tobytes()
     (second,) = run("ConcatV2", [*parts, place], count, known=(len(parts),), late=late)
     (third,) = run("ConcatD", parts, {"concat_dim": axis} | count)
-    assert found.tobytes() == second.tobytes() == third.tobytes()
+    (fourth,) = run("ConcatV2D", parts, {"concat_dim": axis} | count)
+    assert found.tobytes() == second.tobytes() == third.tobytes() == fourth.tobytes()
 
 
 @given(st.integers(-3, 2))

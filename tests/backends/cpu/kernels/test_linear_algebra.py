@@ -167,6 +167,12 @@ def test_failures_name_the_operator(run: Run) -> None:
             run(op_type, inputs)
     with pytest.raises(ValueError, match="operator Cholesky: Matrix is not positive definite"):
         run("Cholesky", [-np.eye(2, dtype=np.float32)])
+    for number in (np.inf, -np.inf, np.nan):  # LAPACK goes on for ever with an infinity
+        x = np.where(np.eye(4, 3) > 0, np.float32(number), np.float32(1))
+        with pytest.raises(ValueError, match="operator Svd: Infinity or NaN"):
+            run("Svd", [x])
+        with pytest.raises(ValueError, match="operator MatrixSolveLs: Infinity or NaN"):
+            run("MatrixSolveLs", [x, np.ones((4, 1), np.float32), np.float64(0)])
     with pytest.raises(InvalidArgument, match="operator Lu: a matrix of the input is singular"):
         run("Lu", [zeros], {"output_idx_type": "INT32"})
     with pytest.raises(InvalidArgument, match=r"input x of shape \(2, 3\) must hold square matrices"):
@@ -175,3 +181,12 @@ def test_failures_name_the_operator(run: Run) -> None:
         run("MatrixSolve", [zeros, np.zeros((3, 2), np.float32)])
     with pytest.raises(UnsupportedDataType, match="COMPLEX64"):
         run("MatrixSolveLs", [zeros.astype(np.complex64), zeros.astype(np.complex64), np.float64(0)])
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3, 3), (2, 0, 0)])
+def test_factors_of_nothing(run: Run, shape: tuple[int, ...]) -> None:
+    """No matrices, or matrices of no elements, have factors of as many."""
+    lu, order = run("Lu", [np.zeros(shape, np.float32)], {"output_idx_type": "INT32"})
+
+    assert lu.shape == shape
+    assert order.shape == shape[:-1]

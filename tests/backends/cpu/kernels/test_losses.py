@@ -294,3 +294,14 @@ def test_free_dims() -> None:
     (mean,) = infer_outputs(schema, [TensorDesc.of(np.float32, (-2,)), x], schema.complete({}))
 
     assert (kept.shape, mean.shape) == ((3, 4), ())
+
+
+@pytest.mark.parametrize(("reduction", "expected"), [("mean", np.nan), ("sum", 0.0)])
+def test_losses_of_an_empty_batch(run: Run, reduction: str, expected: float) -> None:
+    """The mean of no terms is NaN, as in torch, and nothing warns; their sum is 0."""
+    x, labels, places = np.zeros((0, 3), np.float32), np.zeros(0, np.int32), np.zeros((0, 3), np.int32)
+
+    (cosine,) = run("CosineEmbeddingLoss", [x, x, labels], {"reduction": reduction})
+    margin, _ = run("MultilabelMarginLoss", [x, places], {"reduction": reduction})
+
+    np.testing.assert_array_equal([float(cosine), float(margin)], expected)

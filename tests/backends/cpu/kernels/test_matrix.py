@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
-from aacl.errors import NotSupported
+from aacl.errors import InvalidArgument, NotSupported
 from aacl.ops._catalogue import schema_of
 from aacl.tensors._desc import TensorDesc
 
@@ -41,6 +41,11 @@ def test_matmul(
     (found,) = run("MatMul", [left, right, c if bias else None], {"transpose_x1": turns[0], "transpose_x2": turns[1]})
     assert found.dtype == dtype
     close(found, np.array(exact, np.float64).reshape(m, n), units=0.5)
+    if dtype.itemsize == 2:
+        third = c.astype(np.float32) if bias else None
+        (found,) = run("MatMulV3", [left, right, third], {"transpose_x1": turns[0], "transpose_x2": turns[1]})
+        assert found.dtype == dtype
+        close(found, np.array(exact, np.float64).reshape(m, n), units=0.5)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, BF16], ids=str)
@@ -129,3 +134,10 @@ def test_dot(run: Run) -> None:
     """One element, in one dim."""
     (found,) = run("Dot", [np.array([1, 2, 3], np.float32), np.array([4, 5, 6], np.float32)])
     assert found.tolist() == [32]
+
+
+def test_a_bias_of_too_many_dims(run: Run) -> None:
+    """It broadcasts to the product."""
+    x = np.ones((2, 4), np.float32)
+    with pytest.raises(InvalidArgument, match="the bias holds one element"):
+        run("MatMulV2", [x, np.ones((4, 4), np.float32), np.ones((2, 3, 4, 4), np.float32)])

@@ -130,7 +130,18 @@ def _power_sign(var: float, m: float, lr: float, base: float, decay: float, beta
     return var - lr * math.exp(base * decay * _sign(g) * _sign(m)) * g, m
 
 
-# A kind a letter: v variable or gradient of any sign, s positive slot, r rate of one element, n negative power.
+def _sgd(
+    var: float, g: float, lr: float, accum: float, momentum: float, stat: float,
+    dampening: float = 0.0, decay: float = 0.0, nesterov: bool = False,
+) -> Any:  # fmt: skip
+    g += decay * var
+    if momentum == 0:
+        return var - lr * g, accum, stat
+    accum = g if stat > 0 else momentum * accum + (1 - dampening) * g
+    return var - lr * (g + momentum * accum if nesterov else accum), accum, 0 if stat > 0 else stat
+
+
+# A kind a letter: v variable or gradient of any sign, s positive slot, r rate of one element, n negative power, z zero.
 STEPS: dict[str, tuple[str, Callable[..., Any], dict[str, Any]]] = {
     "ApplyGradientDescent": ("vrv", lambda var, alpha, delta: (var - alpha * delta,), {}),
     "ApplyMomentumD": ("vvrvr", _momentum, {}),
@@ -166,12 +177,26 @@ STEPS: dict[str, tuple[str, Callable[..., Any], dict[str, Any]]] = {
     "ApplyProximalAdagradD": ("vsrrrv", _proximal_adagrad, {}),
     "ApplyAddSignD": ("vvrrrrv", _add_sign, {}),
     "ApplyPowerSignD": ("vvrrrrv", _power_sign, {}),
+    "SGD": ("vvrvrv", partial(_sgd, dampening=0.25, decay=0.5), {"dampening": 0.25, "weight_decay": 0.5}),
+    "SGD nesterov": ("vvrvrv", partial(_sgd, nesterov=True), {"nesterov": True}),
+    "SGD plain": ("vvrvzv", partial(_sgd, decay=0.5), {"weight_decay": 0.5}),
+}
+_ALIKE = {"ApplyMomentumD", "ApplyMomentumD nesterov", "ApplyKerasMomentumD", "ApplyKerasMomentumD nesterov",
+          "ApplyAdamD", "ApplyAdamD nesterov", "ApplyAdaMaxD", "ApplyAdadeltaD", "ApplyAdagradD", "ApplyAdagradD fixed",
+          "ApplyCenteredRMSPropD", "ApplyFtrlD", "ApplyFtrlV2D", "ApplyProximalAdagradD", "ApplyAddSignD",
+          "ApplyPowerSignD"}  # fmt: skip
+# Without the D the variable is the only output, and the slots are updated where they lie.
+STEPS |= {
+    **{name.replace("D ", " ").removesuffix("D"): STEPS[name] for name in sorted(_ALIKE)},
+    "ApplyAdagradV2": ("vsrrv", lambda v, a, lr, eps, g: _adagrad(v, a, lr, g, eps=eps), {}),
+    "ApplyRMSProp": ("vsvrrrrv", lambda v, s, m, lr, rho, mu, eps, g: _rms(v, s, m, lr, g, rho, mu, eps), {}),
+    "ApplyAdamWithAmsgrad": ("vvssrrrrrrv", _amsgrad, {}),
 }
 
 
 def _inputs(kinds: str, shape: tuple[int, ...], dtype: np.dtype[Any], seed: int) -> list[Array]:
     random = np.random.default_rng(seed)
-    bounds = {"v": (-1, 1), "s": (2, 4), "r": (0.1, 0.8), "n": (-0.6, -0.4)}
+    bounds = {"v": (-1, 1), "s": (2, 4), "r": (0.1, 0.8), "n": (-0.6, -0.4), "z": (0, 0)}
     return [random.uniform(*bounds[kind], shape if kind in "vs" else ()).astype(dtype) for kind in kinds]
 
 
@@ -204,6 +229,25 @@ def test_steps(run: Run, close: Close, name: str, dtype: np.dtype[Any], shape: t
 
 
 @pytest.mark.parametrize("name", sorted(STEPS))
+def test_several_steps(run: Run, close: Close, name: str) -> None:
+    """What one step leaves is what the next one takes, with a new gradient each time."""
+    kinds, formula, attributes = STEPS[name]
+    op_type, shape = name.split(maxsplit=1)[0], (3,)
+    inputs = _inputs(kinds, shape, np.dtype(np.float32), 7)
+    exact: list[Any] = list(inputs)
+    names = [parameter.name for parameter in schema_of(op_type).inputs]
+    gradients = [index for index, each in enumerate(names) if each in ("grad", "gradient", "delta", "x1")]
+    for step in range(4):
+        for index in gradients:
+            inputs[index] = exact[index] = np.cos(inputs[index] + step, dtype=np.float32)
+        found, wanted = run(op_type, inputs, attributes), _exact(formula, exact, shape)
+        places = (0, 3, 5) if op_type == "SGD" else range(len(found))
+        for place, actual, reference in zip(places, found, wanted, strict=True):
+            close(actual, reference, units=200, floor=1)
+            inputs[place], exact[place] = actual, reference
+
+
+@pytest.mark.parametrize("name", sorted(STEPS))
 def test_in_place(run: Run, name: str) -> None:
     """Outputs may be the tensors that they are named like, of more elements than a block too."""
     kinds, _, attributes = STEPS[name]
@@ -218,16 +262,17 @@ def test_in_place(run: Run, name: str) -> None:
     assert kernel.in_place
     kernel.body(*inputs, *outs)
 
-    for actual, exact in zip(outs, expected, strict=True):
+    for actual, exact in zip([*outs, *(inputs[place] for place in kernel.updates)], expected, strict=True):
         assert actual.tobytes() == exact.tobytes()
 
 
-def test_dual_averaging(run: Run, close: Close) -> None:
+@pytest.mark.parametrize("op_type", ["ApplyAdagradDA", "ApplyAdagradDAD"])
+def test_dual_averaging(run: Run, close: Close, op_type: str) -> None:
     """The step from 0 with all gradients so far, without and with ``l1``."""
     var, total, squares, grad = _inputs("vvsv", (5,), np.dtype(np.float32), 3)
     for l1 in (0.0, 0.1):
         rates = [np.array(value, np.float32) for value in (0.5, l1, 0.25)]
-        found = run("ApplyAdagradDAD", [var, total, squares, grad, *rates, np.array(4)])
+        found = run(op_type, [var, total, squares, grad, *rates, np.array(4)])
         first = float(rates[1])
         for index in range(5):
             sums = float(total[index]) + float(grad[index])

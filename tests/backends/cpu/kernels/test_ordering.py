@@ -16,6 +16,7 @@ from aacl.abc import Array, KernelRequest
 from aacl.backends.cpu.kernels import find
 from aacl.errors import InvalidArgument
 from aacl.ops._catalogue import schema_of
+from aacl.ops._infer import infer_outputs
 from aacl.tensors._desc import TensorDesc
 
 Run = Callable[..., list[Array]]
@@ -71,6 +72,9 @@ def test_top_k(run: Run, dtype: np.dtype[Any], largest: bool, data: st.DataObjec
     assert values.tobytes() == np.take_along_axis(x, places.astype(np.int64), dim).tobytes()
     (again, _) = run("TopK", [x, np.int32(k)], attributes, known=(1,))
     assert again.tobytes() == values.tobytes()
+    sequence = np.arange(2 * length, dtype=np.float16)
+    (again, found) = run("TopKV2D", [x, np.int32(k), sequence], attributes, known=(1,), late=late)
+    assert (again.tobytes(), found.tobytes()) == (values.tobytes(), places.tobytes())
     (again, _) = run("TopKD", [x, np.arange(4, dtype=np.float16)], attributes | {"k": k})
     assert again.tobytes() == values.tobytes()
 
@@ -187,3 +191,34 @@ def test_in_top_k(run: Run) -> None:
     assert run("InTopKD", [predictions, targets], {"k": 3})[0].tolist() == [True, True, False, False, False]
     with pytest.raises(InvalidArgument, match="must have one number of rows"):
         run("InTopKD", [predictions, targets[:2]], {"k": 1})
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("op_type", ["Sort", "SortV2", "TopKD"])
+def test_large_tensors_are_ordered_in_parts(op_type: str, axis: int) -> None:
+    """Cut along another axis than the one in order, whoever takes a part; the result is that of the whole."""
+    x = np.random.default_rng(4).integers(-50, 50, (120, 80, 80)).astype(np.float32)
+    x[3, 4, 5], x[0] = np.nan, -0.0
+    k = 5
+    attributes = {"k": k, "dim": axis, "largest": False} if op_type == "TopKD" else {"axis": axis}
+    inputs: list[Array] = [x, np.zeros(16, np.float16)] if op_type == "TopKD" else [x]
+    schema = schema_of(op_type)
+    complete = schema.complete(attributes)
+    descs = tuple(TensorDesc.of(array.dtype, array.shape) for array in inputs)
+    outputs = infer_outputs(schema, descs, complete)
+    calls = []
+
+    def parallel(part: Callable[[int], object], count: int) -> None:
+        calls.append(count)
+        for number in reversed(range(count)):
+            part(number)
+
+    kernel = find(KernelRequest(op_type, descs, outputs, complete, parallel))
+    found = [np.empty(desc.shape, desc.dtype.numpy_dtype) for desc in outputs]
+    kernel.body(*inputs, *found)
+    order = np.argsort(x, axis, kind="stable")
+    order = order.take(range(k), axis) if op_type == "TopKD" else order
+
+    assert [count > 1 for count in calls] == ([True] if axis else [])
+    np.testing.assert_array_equal(found[0], np.take_along_axis(x, order, axis))
+    assert op_type == "SortV2" or np.array_equal(found[1], order)

@@ -132,3 +132,15 @@ def test_refusals(run: Run) -> None:
         run("PadV3Grad", [_numbered(4), np.array([[1, 0]])], {"mode": "constant"}, known=(1,))
     with pytest.raises(InvalidArgument, match="mode is 'wrap'"):
         run("PadV3D", [_numbered(4)], {"mode": "wrap", "paddings": [[1, 0]]})
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize(("op_type", "mode"), [("MirrorPad", "REFLECT"), ("MirrorPad", "SYMMETRIC"), ("PadV3", "edge")])
+def test_nothing_to_copy(run: Run, op_type: str, mode: str, late: bool) -> None:
+    """A border of an empty axis has no source; without a border there is nothing to copy."""
+    x, sides = np.zeros((3, 0), np.float32), np.array([[0, 0], [1, 1]])
+    with pytest.raises(InvalidArgument, match="copy from an empty axis"):
+        run(op_type, [x, sides, None][: 2 + (op_type == "PadV3")], {"mode": mode}, known=(1,), late=late)
+
+    (found,) = run(op_type, [x, sides[::-1], None][: 2 + (op_type == "PadV3")], {"mode": mode}, known=(1,), late=late)
+    assert found.shape == (5, 0)

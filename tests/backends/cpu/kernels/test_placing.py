@@ -135,3 +135,16 @@ def test_index_put(run: Run, accumulate: bool) -> None:
         run("IndexPutV2", [*inputs[:4], rows + 1, columns])
     with pytest.raises(InvalidArgument, match="does not name 2 of the dims"):
         run("IndexPutV2", [X, value, np.array([1, 0]), np.array([3, 1]), rows, columns])
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("accumulate", [True, False])
+def test_values_that_do_not_fit_the_indices(run: Run, accumulate: bool, late: bool) -> None:
+    """They broadcast to what the indices pick, or are refused: beforehand where the marks are known."""
+    x, marks, rows = np.zeros((3, 4), np.float32), np.array([1, 0]), np.array([0, 1])
+    for value in (np.zeros(5, np.float32), np.zeros((3, 2, 4), np.float32)):
+        with pytest.raises(InvalidArgument, match=r"of shape .* does not fit what is indexed, \(2, 4\)"):
+            run("IndexPutV2", [x, value, marks, marks, rows], {"accumulate": accumulate},
+                known=() if late else (2,))  # fmt: skip
+    (found,) = run("IndexPutV2", [x, np.ones(1, np.float32), marks, marks, rows], {"accumulate": accumulate})
+    assert found.tolist() == [[1] * 4, [1] * 4, [0] * 4]

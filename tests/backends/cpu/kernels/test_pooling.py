@@ -175,6 +175,7 @@ def test_padding_by_name(run: Run, close: Close, case: tuple[Array, list[Line]],
     attributes |= {"strides": (1, lines[0].stride, lines[1].stride, 1)}
     found = run("MaxPool", [_last(x)], attributes)[0]
     np.testing.assert_array_equal(found, _last(_maximum(x, lines)))
+    np.testing.assert_array_equal(run("MaxPoolExt2", [_last(x)], attributes)[0], _last(_maximum(x, lines)))
     exact = _average(x, lines, lambda cell: len(cell.places))
     close(run("AvgPool", [_last(x)], attributes)[0], _last(exact), units=4, floor=2)
     sizes, strides = (np.array(attributes[name], np.int32) for name in ("ksize", "strides"))
@@ -228,14 +229,16 @@ def test_dilation(run: Run) -> None:
 def test_lines(
     run: Run, close: Close, case: tuple[Array, list[Line]], count_include_pad: bool, dtype: np.dtype[Any]
 ) -> None:
-    """AvgPool1D goes along the last axis; integers are rounded towards zero."""
+    """AvgPool1D goes along the last axis; integers are rounded towards zero; a further matrix decides nothing."""
     x, line = (case[0] * 4).astype(dtype), case[1][1]
     attributes = {"ksize": line.size, "strides": line.stride, "pads": [line.before, line.after]}
     attributes |= {"ceil_mode": line.ceil, "count_include_pad": count_include_pad}
     rows = x.reshape(1, -1, line.length)
     exact = _average(rows, [line], lambda cell: cell.covered if count_include_pad else len(cell.places))
     exact = exact.reshape(*x.shape[:-1], -1)
-    close(run("AvgPool1D", [x], attributes)[0], np.trunc(exact) if dtype.kind == "i" else exact, units=4, floor=2)
+    wanted = np.trunc(exact) if dtype.kind == "i" else exact
+    close(run("AvgPool1D", [x], attributes)[0], wanted, units=4, floor=2)
+    close(run("AvgPool1DD", [x, np.full(exact.shape, 9, dtype)], attributes)[0], wanted, units=4, floor=2)
 
 
 def _first_largest(x: Array, cell: Cell) -> tuple[int, ...]:
@@ -500,6 +503,19 @@ def test_bad_arguments(run: Run, op_type: str, attributes: dict[str, Any], text:
         run(op_type, [np.ones((1, 2, 4, 4), np.float32)], base | attributes)
 
 
+@pytest.mark.parametrize("reach", [1 << 40, (1 << 63) - 1])
+def test_windows_far_larger_than_the_input(run: Run, reach: int) -> None:
+    """Only the elements that meet the input count, and cost time: a window of any size covers all of it."""
+    gradient, size = np.arange(6, dtype=np.float32).reshape(1, 3, 1, 2), np.array((1, 5, 2, 2), np.int32)
+    attributes = {"strides": (1, 2, 2, 1), "padding": "SAME"}
+    large, small = (
+        run("AvgPoolGrad", [size, gradient], attributes | {"ksize": (1, 3, width, 1)}, known=[0])[0]
+        for width in (reach, 2)
+    )
+    np.testing.assert_array_equal(large, small)
+    assert large.any()
+
+
 def test_bad_shapes_and_places(run: Run) -> None:
     """Shapes that are not pooled to each other, planes too large for their numbers, places outside."""
     x, attributes = (
@@ -519,3 +535,11 @@ def test_bad_shapes_and_places(run: Run) -> None:
         run("MaxPoolWithArgmaxV2", [np.ones((1, 1, 257, 256), np.float16)], wide)
     with pytest.raises(InvalidArgument, match="no elements"):
         run("GlobalAveragePool", [np.ones((1, 2, 0, 3), np.float32)])
+
+
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_regions_that_are_nowhere(run: Run, wrong: float) -> None:
+    """A corner that is not finite is refused by name."""
+    attributes = {"pooled_h": 1, "pooled_w": 1, "spatial_scale_h": 1.0, "spatial_scale_w": 1.0}
+    with pytest.raises(ValueError, match="ROIPooling: a region has a number that is not finite"):
+        run("ROIPooling", [np.ones((1, 1, 2, 2), np.float32), np.array([[0, 0, 0, wrong, 1]], np.float32)], attributes)

@@ -129,6 +129,17 @@ def test_parameterized_by_row(run: Run) -> None:
     _follows(found[1], _between(95, 105, 100, 5))
 
 
+@pytest.mark.parametrize(
+    ("mean", "deviation", "low", "expected"),
+    [(0, 1, 1e9, 1e9), (0, 1e-30, 1.0, 1.0), (0, 1e-300, 1.0, 1.0), (np.inf, 1, 0, np.nan), (np.nan, 1, 0, np.nan)],
+)
+def test_parameterized_far_away(run: Run, mean: float, deviation: float, low: float, expected: float) -> None:
+    """Far out in a tail every number is the bound; what is no number ends too, and gives none."""
+    inputs = [[3], *map(np.array, (float(mean), float(deviation), float(low), 2e9))]
+    (found,) = run("ParameterizedTruncatedNormal", inputs, {"seed": 3}, known=[0])
+    np.testing.assert_allclose(found, [expected] * 3, rtol=1e-7)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @pytest.mark.parametrize("op_type", ["RandomUniformInt", "StatelessRandomUniformInt", "StatelessRandomUniformIntV2"])
 def test_uniform_integers(run: Run, op_type: str, dtype: Any) -> None:
@@ -278,7 +289,9 @@ def test_bad_input(run: Run) -> None:
     x = np.zeros(3, np.float32)
     with pytest.raises(InvalidArgument, match="has a negative dim"):
         run("RandomUniform", [[-1]], {"dtype": DataType.FLOAT}, known=[0])
-    with pytest.raises(InvalidArgument, match="dtype is INT8; it is one of FLOAT, FLOAT16, DOUBLE"):
+    with pytest.raises(
+        InvalidArgument, match=r"dtype is INT8 \(2\); it takes FLOAT \(0\), FLOAT16 \(1\), DOUBLE \(11\)"
+    ):
         run("RandomUniform", [[1]], {"dtype": DataType.INT8}, known=[0])
     with pytest.raises(ValueError, match="the minimum 3 must lie below the maximum 3"):
         run("RandomUniformInt", [[1], np.array(3), np.array(3)], {}, known=[0])

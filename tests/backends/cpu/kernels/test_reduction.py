@@ -97,6 +97,12 @@ def test_logic(run: Run) -> None:
 
     assert run("ReduceAll", [x, np.array([1])], known=(1,))[0].tolist() == [False, True]
     assert run("ReduceAnyD", [x], {"axes": [0, 1]})[0].tolist() is True
+    for late in (False, True):
+        assert run("ReduceAny", [x, np.array([1])], known=(1,), late=late)[0].tolist() == [True, True]
+        assert run("ReduceAny", [~x, np.array([0])], known=(1,), late=late)[0].tolist() == [False, True]
+        kept = run("ReduceAny", [~x, np.array([0, 1])], {"keep_dims": True}, known=(1,), late=late)[0]
+        assert kept.tolist() == [[True]]
+    assert run("ReduceAny", [x[:, :0], np.array([1])], known=(1,))[0].tolist() == [False, False]
     assert run("ReduceAllD", [x], {"axes": [0], "keep_dims": True})[0].tolist() == [[True, False]]
 
 
@@ -125,6 +131,15 @@ def test_nothing_to_reduce(run: Run) -> None:
     assert run("ReduceLogSumExp", [x, axes], known=(1,))[0].tolist() == [-np.inf] * 2
 
 
+@pytest.mark.parametrize("op_type", ["ReduceSum", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceMean"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32])
+def test_nothing_to_reduce_to_nothing(run: Run, op_type: str, dtype: Any) -> None:
+    """Where the axis that stays is empty as well, so is the result."""
+    (found,) = run(op_type, [np.zeros((0, 0), dtype), np.array([1])], known=(1,))
+
+    assert found.shape == (0,)
+
+
 def test_in_place(run: Run) -> None:
     """A reduction over axes of 1 may write over its input."""
     x = np.array([[1.5], [2.5]], np.float32)
@@ -141,6 +156,9 @@ def test_places(run: Run, dtype: np.dtype[Any], late: bool) -> None:
 
     (found,) = run("ArgMaxV2", [x, np.array([1])], known=(1,), late=late)
     assert (found.dtype, found.tolist()) == (np.dtype(np.int64), [0, 2])
+    for kind in ("int32", "int64"):
+        (found,) = run("ArgMax", [x, np.array(1)], {"output_type": kind.upper()}, known=(1,), late=late)
+        assert (found.dtype, found.tolist()) == (np.dtype(kind), [0, 2])
     (found,) = run("ArgMin", [x, np.array(-1)], {"dtype": "int32"}, known=(1,), late=late)
     assert (found.dtype, found.tolist()) == (np.dtype(np.int32), [1, 0])
     if dtype in FLOATS[::2]:
@@ -165,3 +183,25 @@ def test_axes_outside_the_rank_at_the_run() -> None:
     with pytest.raises(ValueError, match=r"dimension|shape"):
         body(np.ones((2, 3), np.float32), np.array([0]), out)
     assert out.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("op_type", ["ArgMaxD", "ArgMinD"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("kind", ["few", "many", "nan"])
+def test_places_along_leading_axes(run: Run, op_type: str, dtype: type, kind: str) -> None:
+    """The first of equal extremes, of NaN too, wherever the axis lies."""
+    random = np.random.default_rng(2)
+    x: Array = (
+        random.integers(0, 3, (3, 90, 40)) if kind == "many" else random.permutation(10_800).reshape(3, 90, 40)
+    ).astype(dtype)
+    if kind == "few":
+        x[:, 10], x[:, 70] = x.min() - 1, x.min() - 1
+        x[:, 20], x[:, 80] = x.max() + 1, x.max() + 1
+    if kind == "nan":
+        x[1, 50, 7] = np.nan
+    (found,) = run(op_type, [x], {"dimension": 1})
+    best: Callable[[list[float]], float] = min if op_type == "ArgMinD" else max
+    for place in np.ndindex(3, 40):
+        row = x[place[0], :, place[1]].tolist()
+        first = [index for index, value in enumerate(row) if value != value]
+        assert found[place] == (first[0] if first else row.index(best(row)))

@@ -176,3 +176,29 @@ def test_nothing(run: Run) -> None:
     assert run("ROIAlign", [_data((2, 1, 3, 3)), np.zeros((0, 5), np.float32)], BINS)[0].shape == (0, 1, 2, 2)
     empty = np.zeros((1, 1, 0, 3), np.float32)
     assert run("ROIAlign", [empty, np.zeros((1, 5), np.float32)], BINS)[0].tolist() == [[[[0, 0], [0, 0]]]]
+
+
+@pytest.mark.parametrize("pool", ["avg", "max"])
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_only_bins_that_read_an_element_show_it(run: Run, pool: str, wrong: float) -> None:
+    """What is infinite or NaN spoils no bin beside it, as a product with weights of 0 would."""
+    x = np.ones((1, 2, 8, 8), np.float32)
+    x[0, 1, 0, 7], x[0, 0, 7, 7] = wrong, wrong
+    bins = {"spatial_scale": 1.0, "pooled_height": 2, "pooled_width": 2, "sample_num": 2, "roi_end_mode": 0}
+
+    (found,) = run("ROIAlign", [x, np.array([[0, 0, 0, 7, 3]], np.float32)], bins | {"pool_mode": pool})
+
+    np.testing.assert_array_equal(found[0], [[[1, 1], [1, 1]], [[1, wrong], [1, 1]]])
+
+
+def test_an_infinite_slope_stays_where_its_bin_is(run: Run) -> None:
+    """Elements that the bin does not read get what the other bins give."""
+    slope = np.array([[[[1.0, np.inf]]]], np.float32)
+    bins = {"spatial_scale": 1.0, "pooled_height": 1, "pooled_width": 2, "sample_num": 1, "roi_end_mode": 0}
+
+    (found,) = run(
+        "ROIAlignGrad", [slope, np.array([[0, 0, 0, 8, 2]], np.float32)], bins | {"xdiff_shape": [1, 1, 3, 8]}
+    )
+
+    np.testing.assert_array_equal(found[0, 0, 1], [0, 0, 1, 0, 0, 0, np.inf, 0])
+    assert not found[0, 0, [0, 2]].any()

@@ -343,7 +343,7 @@ def test_nothing(run: Run) -> None:
         ("Resize", [np.zeros((1, 1, 0, 2)), None, None, [1, 1, 2, 3]], {}, "dim 2 is empty"),
         ("ResizeD", [np.zeros((1, 1, 2, 2), np.float32)], {"sizes": [2, 2, 2]}, "neither all dims"),
         ("UpsampleNearest1d", [np.zeros((1, 2, 2, 2))], {"output_size": [2]}, "three dims|3 dims"),
-        ("UpsampleNearest3d", [np.zeros((1, 1, 2, 2, 2))], {}, "output_size is empty"),
+        ("UpsampleNearest3d", [np.zeros((1, 1, 2, 2, 2))], {}, "output_size and scales are empty"),
         ("UpsampleNearest3dGrad", [np.zeros((1, 1, 2, 2, 2))], {"input_size": [1, 2, 2, 2, 2]}, "does not come from"),
     ],
 )  # fmt: skip
@@ -357,7 +357,7 @@ def test_bad_input(run: Run, op_type: str, inputs: list[Any], attributes: dict[s
 def test_dtypes_that_are_not_given(run: Run) -> None:
     """The attribute names a dtype of the operator; complex gradients are not resized."""
     x, size = np.zeros((1, 2, 2, 1), np.float32), np.array([2, 2], np.int32)
-    with pytest.raises(UnsupportedDataType, match="dtype is INT32; it gives FLOAT"):
+    with pytest.raises(UnsupportedDataType, match=r"dtype is INT32 \(3\); it takes FLOAT \(0\)"):
         run("ResizeBilinearV2", [x, size], {"dtype": DataType.INT32}, known=(1,))
     with pytest.raises(UnsupportedDataType, match="real dtypes"):
         run("ResizeGrad", [x.astype(np.complex64), None, None, np.array(x.shape)], known=(3,))
@@ -374,3 +374,16 @@ def test_free_sizes() -> None:
     schema = schema_of("Resize")
     (y,) = infer_outputs(schema, [x, None, scales], schema.complete({}))
     assert (y.shape, y.ranges) == ((1, -1, 2, 3), ((1, 1), (3, 9), (2, 2), (3, 3)))
+
+
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_a_slope_that_is_not_finite_stays_where_it_belongs(run: Run, wrong: float) -> None:
+    """Elements that made another result get that one's slope, as summing one by one gives."""
+    slope = np.ones((1, 1, 2, 4), np.float32)
+    slope[0, 0, 0, 3] = wrong
+
+    (found,) = run(
+        "ResizeNearestNeighborV2Grad", [slope, np.array([1, 2], np.int32)], known=(1,), formats={0: Format.NCHW}
+    )
+
+    np.testing.assert_array_equal(found, [[[[4, wrong]]]])

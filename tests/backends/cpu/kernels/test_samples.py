@@ -41,8 +41,12 @@ def test_it_runs(op_type: str) -> None:
             assert _may_be(desc, TensorDesc.of(desc.dtype, output.shape, desc.format))
         if not sample.is_random:
             for again in (probe(op_type, sample, dtype), _late(op_type, dtype)):
-                for output, same in zip(found.outputs, again.outputs, strict=True):
+                for output, same in zip(_results(found), _results(again), strict=True):
                     assert output.tobytes() == same.tobytes()
+
+
+def _results(found: Probe) -> tuple[Array, ...]:
+    return (*found.outputs, *found.updated)
 
 
 def _late(op_type: str, dtype: DataType) -> Probe:
@@ -63,8 +67,8 @@ def test_half_precision_is_float32_rounded_once(op_type: str, half: DataType) ->
     if not {half, DataType.FLOAT} <= dtypes or sample.is_random:
         return
     rounded = sample.rounded(half.numpy_dtype)
-    for found, wide in zip(probe(op_type, sample, half).outputs, probe(op_type, rounded, DataType.FLOAT).outputs,
-                           strict=True):  # fmt: skip
+    narrow, exact = probe(op_type, sample, half), probe(op_type, rounded, DataType.FLOAT)
+    for found, wide in zip(_results(narrow), _results(exact), strict=True):
         if found.dtype in _EPSILONS and found.size:
             _assert_close(found.astype(np.float32), wide, 2 * sample.loose * _EPSILONS[found.dtype])
 

@@ -323,3 +323,31 @@ def test_free_dims() -> None:
     (y,) = infer_outputs(schema, [x, boxes, places, size], schema.complete({}))
 
     assert (y.shape, y.ranges) == ((-1, -1, -1, 3), ((2, 5), (0, -1), (0, -1), (3, 3)))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 5), (2, 0, 4, 5), (2, 3, 0, 5)])
+def test_no_pictures_to_sample(run: Run, shape: tuple[int, ...]) -> None:
+    """No channels give no results; pictures of no elements are 0 everywhere."""
+    x, grid = np.ones(shape, np.float32), np.zeros((shape[0], 2, 2, 2), np.float32)
+
+    (found,) = run("GridSampler2D", [x, grid])
+    dx, dgrid = run("GridSampler2DGrad", [found, x, grid])
+
+    assert found.shape == (*shape[:2], 2, 2)
+    assert dx.shape == shape
+    assert not found.any()
+    assert not dx.any()
+    assert not dgrid.any()
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 0, 3), (1, 0, 2, 3)])
+def test_pictures_without_pixels(run: Run, shape: tuple[int, ...]) -> None:
+    """Nothing can be cropped from them."""
+    inputs = [
+        np.zeros(shape, np.float32),
+        np.zeros((1, 4), np.float32),
+        np.zeros(1, np.int32),
+        np.array([2, 2], np.int32),
+    ]
+    with pytest.raises(InvalidArgument, match="has no pixels to crop"):
+        run("CropAndResize", inputs, known=(3,), formats={0: Format.NHWC})

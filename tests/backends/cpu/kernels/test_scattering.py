@@ -236,3 +236,34 @@ def test_refusals(run: Run) -> None:
         run("ScatterNdMax", [var.astype(np.complex64), np.zeros((1, 1), np.int32), np.zeros((1, 2), np.complex64)])
     with pytest.raises(NotSupported, match="reduction is 'max'"):
         run("ScatterElements", [var, np.zeros((1, 2), np.int32), var[:1]], {"reduction": "max"})
+
+
+@pytest.mark.parametrize("name", ["Add", "Sub", "Mul", "Div"])
+def test_many_halves_of_one_row_are_rounded_once(run: Run, close: Close, name: str) -> None:
+    """However many updates a row gets, the result is that of float32, rounded."""
+    x = np.ones((2, 3), np.float16)
+    updates = np.random.default_rng(5).uniform(0.9, 1.1, (300, 3)).astype(np.float16)
+    exact = {
+        "Add": 1 + updates.astype(float).sum(0),
+        "Sub": 1 - updates.astype(float).sum(0),
+        "Mul": updates.astype(float).prod(0),
+        "Div": 1 / updates.astype(float).prod(0),
+    }[name]
+
+    (found,) = run(f"Scatter{name}", [x, np.zeros(300, np.int32), updates])
+
+    close(found, np.stack([exact, np.ones(3)]), units=0.51)
+
+
+@pytest.mark.parametrize("width", [1, 2, 50])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_factors_come_one_after_the_other(run: Run, width: int, dtype: type) -> None:
+    """The product of the updates alone would overflow."""
+    large: Array = np.asarray(1e30 if dtype == np.float32 else 3e4, dtype)
+    small = dtype(1) / large
+    var: Array = np.full((2, width), small, dtype)
+    updates: Array = np.full((3, width), large, dtype)
+    (found,) = run("ScatterMul", [var, np.array([1, 1, 0], np.int32), updates])
+
+    np.testing.assert_allclose(found[0], 1, rtol=2e-3)
+    np.testing.assert_allclose(found[1], large, rtol=2e-3)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from aacl.abc import Array
+from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 
 Run = Callable[..., list[Array]]
@@ -83,3 +84,13 @@ def test_one_sequence_for_all(run: Run) -> None:
         run("SearchSorted", [np.zeros((2, 3), np.float32), np.zeros((3, 3), np.float32)])
     with pytest.raises(IndexError, match="index 3"):
         run("SearchSorted", [sequence, sequence, np.array([0, 1, 3])])
+
+
+@pytest.mark.parametrize("op_type", ["SearchSorted", "LowerBound", "UpperBound"])
+def test_rows_without_elements(run: Run, op_type: str) -> None:
+    """In an empty sequence every value comes first; no values, no places."""
+    nothing, numbers = np.zeros((2, 0), np.float32), np.ones((2, 3), np.float32)
+
+    attributes = {"out_type": DataType.INT32} if op_type == "UpperBound" else {}
+    assert run(op_type, [nothing, numbers], attributes)[0].tolist() == [[0, 0, 0]] * 2
+    assert run(op_type, [numbers, nothing], attributes)[0].shape == (2, 0)

@@ -45,7 +45,7 @@ def test_log_space(run: Run, close: Close) -> None:
     (found,) = run("LogSpaceD", [_numbered(4)], attributes | {"base": 2.0, "dtype": 0})
     close(found, [1, 2, 4, 8])
     assert found.dtype == np.float32
-    with pytest.raises(UnsupportedDataType, match="dtype is 3"):
+    with pytest.raises(UnsupportedDataType, match=r"dtype is INT32 \(3\)"):
         run("LogSpaceD", [_numbered(4)], attributes | {"dtype": 3})
 
 

@@ -210,3 +210,19 @@ def test_bad_input(run: Run) -> None:
     ):
         with pytest.raises(InvalidArgument, match=text):
             run(op_type, inputs, attributes, known=(1,) if op_type == "EuclideanNorm" else ())
+
+
+def test_many_rows(run: Run) -> None:
+    """Sums over the first of 300,000 rows err by some units in the last place, as those along a row do."""
+    x = (np.random.default_rng(8).standard_normal((300_000, 2)) + 1).astype(np.float32)
+    exact = x.astype(np.float64)
+    axes = np.array([0])
+    results = {
+        "SquareSumV1": (run("SquareSumV1", [x], {"axis": [0]})[0], (exact**2).sum(0)),
+        "EuclideanNorm": (run("EuclideanNorm", [x, axes], known=(1,))[0], np.sqrt((exact**2).sum(0))),
+        "ReduceNansum": (run("ReduceNansum", [x, axes], known=(1,))[0], exact.sum(0)),
+        "ReduceStd": (run("ReduceStd", [x], {"dim": [0]})[0], exact.std(0, ddof=1)),
+        "LpNormV2": (run("LpNormV2", [x], {"p": 3.0, "axes": [0]})[0], (np.abs(exact) ** 3).sum(0) ** (1 / 3)),
+    }
+
+    assert {name for name, (found, wanted) in results.items() if np.abs(found / wanted - 1).max() > 1e-6} == set()

@@ -160,6 +160,8 @@ def test_bad_input(run: Run) -> None:
     x = np.ones(3, np.float32)
     with pytest.raises(InvalidArgument, match="lambd is -1"):
         run("HardShrink", [x], {"lambd": -1.0})
+    with pytest.raises(InvalidArgument, match="scale is no number"):
+        run("Relu6D", [np.ones(3, np.int64)], {"scale": float("nan")})
     with pytest.raises(UnsupportedDataType, match="must be equal"):
         run("ThresholdV2", [x, np.ones(1, np.float16), None])
     with pytest.raises(InvalidArgument, match="must hold one element"):

@@ -163,3 +163,11 @@ def test_refusals(run: Run) -> None:
         run("Unique", [np.zeros(2, np.float32)], {"out_idx": "FLOAT"})
     with pytest.raises(InvalidArgument, match="axis 2 lies outside"):
         run("UniqueExt2", [np.zeros((2, 2), np.float32), np.array([2])], known=(1,))
+
+
+def test_no_slices_to_tell_apart(run: Run) -> None:
+    """Of an empty axis there are no distinct slices."""
+    found, numbers = run("UniqueExt2", [np.zeros((0, 2), np.float32), np.array([0], np.int32)], known=(1,))
+
+    assert found.shape == (0, 2)
+    assert numbers.shape == (0,)

@@ -1,0 +1,155 @@
+"""Inferences: runs from host arrays to host arrays, as work for a stream."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
+
+from aacl.errors import InvalidArgument, WouldBlock
+from aacl.streams._engine import StreamEngine
+from aacl.streams._work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from aacl.abc import Array
+    from aacl.memory._space import DeviceMemory
+    from aacl.models._binding import Binding, Bindings
+    from aacl.models._model import Model
+    from aacl.models._variant import Variant
+    from aacl.streams._completion import Completion
+    from aacl.streams._stream import Stream
+    from aacl.tensors._tensor import Tensor
+
+__all__ = ("Inference", "Slots", "is_cancellation", "submit")
+
+_IDLE = 2
+
+
+@final
+class Inference(Work[Any]):
+    """One run from host arrays to new host arrays. Used once.
+
+    Its result is the list of the new arrays, which is filled when it runs.
+    """
+
+    __slots__ = ("_arrays", "_model", "_variant")
+
+    def __init__(self, model: Model, arrays: Sequence[Array | list[Array]], variant: Variant) -> None:
+        """Hold arrays that were checked against the model, or lists of their rows; they are read when the run begins."""
+        self._epoch = None
+        self._model, self._arrays, self._variant = model, arrays, variant
+        self._cost = variant.inference_cost
+
+    def bind(self, memory: DeviceMemory) -> None:
+        """Check the place; device memory is taken when the run begins."""
+        model = self._model
+        model._check_runs_on(memory)
+        results: list[Array] = []
+        self._run = partial(_infer, model._slots, self._variant, self._arrays, results)
+        self._result = results
+
+    def submitted(self, command: Completion[Any]) -> None:
+        self._model._uses.queue(command)
+
+    def name(self) -> str:
+        return self._model._label()
+
+
+async def submit(
+    stream: Stream, model: Model, arrays: Sequence[Array | list[Array]], variant: Variant
+) -> Completion[list[Array]]:
+    """Submit an inference, once the stream has room; raises what binding it raises."""
+    while True:
+        try:
+            return stream.execute(Inference(model, arrays, variant))
+        except WouldBlock:  # nothing of it is left
+            await stream.ready()
+        except AttributeError:
+            if isinstance(stream, StreamEngine):
+                raise
+            raise InvalidArgument(f"{model._label()} runs on a stream, not on a {type(stream).__name__}") from None
+
+
+def is_cancellation(error: BaseException) -> bool:
+    """Whether a task was cancelled; asked when something went wrong, so that no good run pays for the import."""
+    from asyncio import CancelledError
+
+    return isinstance(error, CancelledError)
+
+
+def _infer(slots: Slots, variant: Variant, arrays: Sequence[Array | list[Array]], results: list[Array]) -> None:
+    slot = slots.take(variant)
+    try:
+        for target, array in zip(slot.inputs, arrays, strict=True):
+            target[...] = array
+        made = slot.binding()
+        if variant.is_exact:
+            results += [array.copy() for array in slot.outputs]
+        else:
+            rest = iter(made)
+            results += [next(rest) if array is None else array.copy() for array in slot.outputs]
+    finally:
+        slots.give(slot)
+
+
+class _Slot:
+    """Device memory for one run, and the model tied to it.
+
+    Attributes:
+        variant: the shapes.
+        inputs: a view of each input's memory.
+        outputs: a view of each output's; None where the run makes it.
+        binding: the run.
+    """
+
+    __slots__ = ("_tensors", "binding", "inputs", "outputs", "variant")
+
+    def __init__(
+        self, variant: Variant, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None], binding: Binding
+    ) -> None:
+        self.variant, self.binding = variant, binding
+        self._tensors = inputs, outputs  # they hold the memory
+        self.inputs = [tensor._array for tensor in inputs]
+        self.outputs: list[Any] = [None if tensor is None else tensor._array for tensor in outputs]
+
+
+class Slots:
+    """A model's device memory for inferences: as much as run at once; few are kept when nothing runs."""
+
+    __slots__ = ("_bindings", "_closed", "_idle", "_lock")
+
+    def __init__(self, bindings: Bindings) -> None:
+        self._bindings, self._closed = bindings, False
+        self._idle: deque[_Slot] = deque(maxlen=_IDLE)
+        self._lock = threading.Lock()
+
+    def take(self, variant: Variant) -> _Slot:
+        """Return a slot for shapes, for one run.
+
+        Raises:
+            OutOfMemory: the device has no room.
+            ClosedResource, Aborted: the model is closed.
+        """
+        with self._lock:
+            for slot in self._idle:
+                if slot.variant is variant:
+                    self._idle.remove(slot)
+                    return slot
+        inputs = [make() for make in variant.input_makers]
+        outputs = [None if make is None else make() for make in variant.output_makers]
+        return _Slot(variant, inputs, outputs, self._bindings.find(variant, inputs, outputs))
+
+    def give(self, slot: _Slot) -> None:
+        """Take a slot back; of those that nobody uses the one given back first goes."""
+        with self._lock:
+            if not self._closed:
+                self._idle.append(slot)
+
+    def close(self) -> None:
+        """Let go of the memory, also of what is given back later."""
+        with self._lock:
+            self._closed = True
+            self._idle.clear()

@@ -1,0 +1,74 @@
+"""Arrays of tensor descriptions, which calls of the C interface return by the first one."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import TYPE_CHECKING
+
+from aacl.errors import InvalidArgument
+from acl._state import at_finalize
+from acl._status import plain
+from acl._tensor_descs import tensor_descs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import aacl
+
+__all__ = ("add_array", "get_tensor_desc_address", "get_tensor_desc_by_index")
+
+_arrays: dict[int, tuple[int, ...]] = {}
+"""The handles of each array, by the first one; the others end with that."""
+_addresses: dict[int, int] = {}
+"""Where the tensors lie, by handle."""
+
+
+def add_array(descs: Sequence[tuple[aacl.TensorDesc, int]]) -> int:
+    """Return the handle of the first of several descriptions, each with its tensor's address; 0 for none of them.
+
+    Destroying the first one destroys the array.
+    """
+    for first in [first for first in [*_arrays] if first not in tensor_descs.objects]:
+        for handle in _arrays.pop(first):
+            tensor_descs.objects.pop(handle, None)
+            _addresses.pop(handle, None)
+    if not descs:
+        return 0
+    handles = tuple([tensor_descs.add(desc) for desc, _ in descs])
+    _arrays[handles[0]] = handles
+    _addresses.update(zip(handles, [address for _, address in descs], strict=True))
+    return handles[0]
+
+
+@plain(0)
+def get_tensor_desc_by_index(tensor_desc: int, index: int) -> int:
+    """Return the handle of a description by its position in an array; 0 if there is no such array or position.
+
+    Args:
+        tensor_desc: the first one, which ``create_and_get_op_desc`` returns.
+        index: the position; 0 is the first one itself.
+    """
+    tensor_descs.get(tensor_desc)
+    handles, place = _arrays.get(tensor_desc, (tensor_desc,)), _whole(index)
+    if not 0 <= place < len(handles):
+        raise InvalidArgument(f"there is no description {place}; the array has {len(handles)}")
+    return handles[place]
+
+
+def _whole(number: int) -> int:
+    return index(number)
+
+
+@plain(0)
+def get_tensor_desc_address(tensor_desc: int) -> int:
+    """Return where the described tensor lies; 0 where the runtime did not say so, or if it is no description."""
+    tensor_descs.get(tensor_desc)
+    return _addresses.get(tensor_desc, 0)
+
+
+def _clear() -> None:
+    _arrays.clear()
+    _addresses.clear()
+
+
+at_finalize(_clear)
