@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ("om_path", "write_om_file")
 
-_LONGEST, _LONGEST_NAME = 4095, 252  # bytes; the suffix .om makes a name 255, the most that file systems take
+_LONGEST, _LONGEST_NAME = 4095, 255  # bytes that the system, and the usual file systems, take
 
 
 def om_path(output: str | os.PathLike[str]) -> Path:
@@ -26,14 +26,16 @@ def om_path(output: str | os.PathLike[str]) -> Path:
     """
     text = os.fspath(output)
     path = Path(text)
-    if len(os.fsencode(text)) > _LONGEST or len(os.fsencode(path.name)) > _LONGEST_NAME:
-        raise InvalidOption(
-            "E10021",
-            f"--output has {len(text)} characters; a path takes {_LONGEST} bytes, and a file's name {_LONGEST_NAME}",
-        )
     if not text or text.endswith((os.sep, "/.", "/..")) or text in (".", "..") or os.path.isdir(path):
         raise InvalidOption("E10022", f"--output={text!r} has no file name")
-    return path if text.endswith(".om") else path.with_name(path.name + ".om")
+    path = path if text.endswith(".om") else path.with_name(path.name + ".om")
+    if len(os.fsencode(path)) > _LONGEST or len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InvalidOption(
+            "E10021",
+            f"--output has {len(text)} characters; with .om, a path takes {_LONGEST} bytes, and its last part "
+            f"{_LONGEST_NAME}",
+        )
+    return path
 
 
 def write_om_file(path: Path, package: ModelPackage | OperatorPackage) -> None:
@@ -45,7 +47,7 @@ def write_om_file(path: Path, package: ModelPackage | OperatorPackage) -> None:
     from aacl.models._package import package_pieces
 
     pieces = package_pieces(package)
-    scratch = path.with_name(f".{path.name[:64]}.{os.getpid()}-{secrets.token_hex(4)}")
+    scratch = path.with_name(f".{path.name[:40]}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with scratch.open("xb") as file:

@@ -97,9 +97,9 @@ def _identity(path: Path) -> FileIdentity:
         raise ModelPathError(f"{str(path)!r} names no model; give the path of an .om file made by atc")
     with _readable(path):
         status = path.stat()
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):  # opening a directory says that it is one
+    if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         raise ModelPathError(
-            f"{str(path)!r} is a pipe or a device, which may never end; give the path of an .om file made by atc, or bytes"
+            f"{str(path)!r} is a device, which may never end; give the path of an .om file made by atc"
         )
     return FileIdentity.of(status)
 

@@ -53,11 +53,17 @@ def test_output_without_a_file_name(two_inputs: Path, tmp_path: Path, name: str)
 @pytest.mark.parametrize("name", ["n" * 253, "é" * 127, "sub/" * 1024 + "net"])
 def test_output_longer_than_a_path(two_inputs: Path, tmp_path: Path, name: str) -> None:
     """A name, or a path, that no file system takes is refused before the model is read."""
-    with pytest.raises(InvalidOption, match="a path takes 4095 bytes, and a file's name 252") as caught:
+    with pytest.raises(InvalidOption, match="a path takes 4095 bytes, and its last part 255") as caught:
         convert(two_inputs, f"{tmp_path}/{name}", input_shape="a:1,4;b:1,2")
 
     assert code_of(caught) == "E10021"
     assert not (tmp_path / "sub").exists()
+
+
+@pytest.mark.parametrize("name", ["n" * 252, "n" * 252 + ".om", "\N{GRINNING FACE}" * 63])
+def test_output_as_long_as_a_name(two_inputs: Path, tmp_path: Path, name: str) -> None:
+    """What file systems take is written."""
+    assert convert(two_inputs, tmp_path / name, input_shape="a:1,4;b:1,2").is_file()
 
 
 def test_output_that_cannot_be_written(two_inputs: Path, tmp_path: Path) -> None:

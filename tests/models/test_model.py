@@ -157,7 +157,7 @@ async def test_files_that_are_no_model_are_refused(
 
 
 async def test_paths_that_name_no_file_are_refused(tmp_path: Path) -> None:
-    """C076: an empty path, a directory, a pipe and a device are path errors."""
+    """C076: an empty path, a directory and a device are path errors."""
     async with aacl.Device():
         with pytest.raises(ModelPathError, match="names no model"):
             await Model("").open()
@@ -167,10 +167,8 @@ async def test_paths_that_name_no_file_are_refused(tmp_path: Path) -> None:
             await Model("a\0b.om").open()
         with pytest.raises(ModelDataError, match="0 bytes"):
             await Model(b"").open()
-        os.mkfifo(tmp_path / "pipe.om")
-        for endless in ("/dev/zero", tmp_path / "pipe.om"):
-            with pytest.raises(ModelPathError, match="a pipe or a device, which may never end"):
-                await Model(endless).open()
+        with pytest.raises(ModelPathError, match="is a device, which may never end"):
+            await Model("/dev/zero").open()
 
 
 @pytest.mark.parametrize("source", [None, 5, 1.5, ["net.om"]])

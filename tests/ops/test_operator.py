@@ -194,7 +194,7 @@ def test_rounding_to_absurdly_many_digits_ends(stream: aacl.blocking.Stream) -> 
 def test_a_range_takes_one_number_for_each_part(stream: aacl.blocking.Stream) -> None:
     """None, or several, are refused."""
     for start in ([], [1, 2]):
-        with pytest.raises(InvalidArgument, match="start .* must hold one element"):
+        with pytest.raises(InvalidArgument, match=r"start .* must hold one element"):
             stream.execute(ops.Range(start, 1, 1))
 
 

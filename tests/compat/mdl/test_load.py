@@ -101,7 +101,7 @@ def test_pipes_and_devices_are_no_models(device: int, tmp_path: Path, load: str)
 
     for path in (str(tmp_path / "pipe"), "/dev/zero"):
         assert getattr(acl.mdl, load)(path)[-1] == 145002
-        assert "no regular file" in acl.get_recent_err_msg()
+        assert "no regular file" in (acl.get_recent_err_msg() or "")
 
 
 def test_loading_from_memory_that_is_freed_at_once(device: int, tmp_path: Path) -> None:
