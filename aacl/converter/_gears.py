@@ -17,6 +17,8 @@ from aacl.models._signature import GearKind
 
 __all__ = ("GearList", "GivenGears", "check_gear_dims", "gear_list", "gear_shapes")
 
+_HIDDEN_INPUT = "ascend_mbatch_shape_data"
+"""``ACL_DYNAMIC_TENSOR_NAME``: the input that the runtime adds to models with gears."""
 _FEWEST, _MOST = 2, 100
 _LARGEST = 2**31 - 1  # programs give the gear of a run as 32 bits
 _IMAGE_AXES = {"NCHW": (2, 3), "NHWC": (1, 2)}
@@ -63,10 +65,15 @@ def check_gear_dims(gears: GearList, dims: Mapping[str, Dims], input_format: str
     """Check that the inputs' free dims are where the gears go.
 
     Raises:
-        InvalidOption: a range beside gears (E10001), no free dim (E10031, E10040), one in another place (E10018,
+        InvalidOption: an input with the name of the hidden one, or a range beside gears (E10001), no free dim (E10031, E10040), one in another place (E10018,
             E10019), a layout that the option does not take (E10001), or gears with another number of sizes than
             there are free dims (E10045, E10046).
     """
+    if _HIDDEN_INPUT in dims:
+        raise InvalidOption(
+            "E10001",
+            f"a model with gears has an input {_HIDDEN_INPUT!r} of its own, which tells the gear; rename the model's input",
+        )
     for name, spans in dims.items():
         for axis, span in enumerate(spans):
             if not span.is_fixed and span != ANY:

@@ -60,6 +60,16 @@ def test_image_gears_are_height_and_width(
     assert gears.inputs[0] == gears.outputs[0] == (gear,)
 
 
+def test_an_input_with_the_name_of_the_hidden_one_is_refused(save: Save) -> None:
+    """With gears programs find the hidden input by its name; without them the name is as good as any."""
+    name = "ascend_mbatch_shape_data"
+    source = save([helper.make_node("Neg", [name], ["y"])], [(name, F, ["n", 4])], [("y", F, None)])
+
+    with pytest.raises(InvalidOption, match="rename the model's input"):
+        convert(source, source.with_name("o"), input_shape=f"{name}:-1,4", dynamic_batch_size="1,2")
+    assert convert(source, source.with_name("o"), input_shape=f"{name}:2,4").exists()
+
+
 def test_dims_gears_take_every_free_dim_in_order(save: Save, read: Read, compute: Run) -> None:
     """One number a -1, in the inputs' order; a scalar is listed without dims (C093, C121)."""
     source = save(
