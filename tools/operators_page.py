@@ -10,11 +10,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aacl.ops import operator_types, schema_of
 from tests.helpers.samples import samples
 from tests.helpers.samples._probe import supported
 from tests.helpers.samples._record import covered
+
+if TYPE_CHECKING:
+    from aacl.ops._attribute import Attribute
 
 __all__ = ("PAGE", "Row", "page", "rows")
 
@@ -31,7 +35,8 @@ _INTRODUCTION = """\
 {count} of the {known} operator types of the catalogue run on the software device. The others are known by name and
 prototype, and are refused when an operation is prepared; the error says what is missing.
 
-A prototype reads `inputs -> outputs`: `?` marks an optional input, `*` one that stands for several tensors. An output
+A prototype reads `inputs -> outputs; attributes`: `?` marks an optional input, `*` one that stands for several
+tensors; `[name=default]` is an attribute that may be left out. An output
 that is named like an input is a tensor of its own, or that input where a program brings it as `out`. Optimizers whose
 slots are no outputs, and operators without outputs, update these inputs where they lie; `Operation.updates` tells
 which. *Data types* are those of the first input in which the operator really ran when this table was made (`make docs`); every
@@ -68,7 +73,16 @@ def page(lines: list[Row]) -> str:
 def _prototype(op_type: str) -> str:
     schema = schema_of(op_type)
     outputs = ", ".join(output.name + "*" * output.is_dynamic for output in schema.outputs)
-    return f"{'' if schema.signature == 'none' else schema.signature + ' '}-> {outputs or 'none'}"
+    attributes = "".join(f"; {_attribute(each)}" for each in schema.attributes)
+    return f"{'' if schema.signature == 'none' else schema.signature + ' '}-> {outputs or 'none'}{attributes}"
+
+
+def _attribute(attribute: Attribute) -> str:
+    if attribute.is_required:
+        return attribute.name
+    default = attribute.default
+    text = ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+    return f"[{attribute.name}={text}]"
 
 
 def _compared() -> dict[str, str]:

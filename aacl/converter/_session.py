@@ -95,8 +95,8 @@ class TrialSession:
     ) -> list[Shape]:
         """Return the outputs' shapes; none where the run fails, but for the last."""
         try:
-            feeds = {spec.name: fill(shape, spec.dtype.numpy_dtype) for spec, shape in zip(inputs, shapes, strict=True)}
-            return [tuple(result.shape) for result in self._session.run(None, feeds)]
+            feeds = {spec.name: _made_up(spec, shape, fill) for spec, shape in zip(inputs, shapes, strict=True)}
+            return [tuple(result.shape()) for result in self._session.run_with_ort_values(None, feeds)]
         except Exception as error:  # ONNX Runtime raises a dozen classes without a common base
             if is_last:
                 raise TrialFailed(str(error).strip()) from error

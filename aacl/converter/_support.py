@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +79,7 @@ def _plain(domain: str) -> str:
     return "" if domain == "ai.onnx" else domain
 
 
-@cache
+@lru_cache(maxsize=4096)  # models name operators as they like
 def _is_supported(operator: _Operator) -> bool:
     import onnx
 

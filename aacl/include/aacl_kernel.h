@@ -1,5 +1,5 @@
 /*
- * Kernels of a program's own, as functions of a host shared object, in C (C99 or later) or C++.
+ * Kernels of a program's own, as functions of a host shared object, in C (C99 or later) or C++ (with casts from void *).
  *
  *     #include "aacl_kernel.h"
  *     typedef struct { long count; } tiling_t;
@@ -16,7 +16,8 @@
  *
  * In scope of the body are
  *
- *     const void *const *inputs      the elements of each input; NULL for an absent one. They may only be read.
+ *     const void *const *inputs      the elements of each input; NULL for an absent one. They may only be read. How many
+ *                                    there are is the program's business: the selector checks it before it chooses.
  *     void *const *outputs           the elements of each output
  *     void *const *workspaces        the launch's workspaces, which all its blocks share
  *     const void *tiling             the launch's tiling bytes, aligned to 64 bytes

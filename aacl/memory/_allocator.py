@@ -73,7 +73,7 @@ class Loan:
             near: the address of a block of this size that was given back; None if there was none.
 
         Raises:
-            OutOfMemory: the allocator raised, or gave no block.
+            OutOfMemory: the allocator gave no block, or raised what is no `AclError`; an `AclError` is passed on.
             InvalidMemoryRange: the block has fewer bytes, or is no memory of the device.
             UnalignedAddress: it does not begin at a multiple of 32.
             StreamError: the allocator failed to say where it is, or what it said is no address.

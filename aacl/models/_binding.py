@@ -55,7 +55,7 @@ class Binding:
             try:
                 uses.running.add(self)  # first: a closing sets `dropped`, then looks who runs
                 if uses.dropped:
-                    raise Aborted(f"a run of {self._label} was dropped by the end of its block before it started")
+                    raise _dropped(self._label)
                 made = self._run()
                 uses.runs.step()
                 return made
@@ -103,7 +103,8 @@ class Bindings:
             ClosedResource: the model is closed.
             Aborted: it is closed in a hurry.
         """
-        self._check_kept()
+        if self._uses.dropped:
+            raise _dropped(self._label)
         key = (variant, *[tensor.address for tensor in inputs],
                *[None if tensor is None else tensor.address for tensor in outputs])  # fmt: skip
         with self._lock:
@@ -122,10 +123,6 @@ class Bindings:
                 self._kept.popitem(last=False)
             return self._kept.setdefault(key, binding)
 
-    def _check_kept(self) -> None:
-        if self._uses.dropped:
-            raise Aborted(f"a run of {self._label} was dropped by the end of its block before it started")
-
     def close(self) -> None:
         """Let go of the engine."""
         with self._lock:
@@ -134,6 +131,10 @@ class Bindings:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+
+def _dropped(label: str) -> Aborted:
+    return Aborted(f"a run of {label} was dropped by the end of its block before it started")
 
 
 def _array(tensor: Tensor, desc: TensorDesc) -> Array:

@@ -17,7 +17,7 @@ from aacl.models._binding import Bindings
 from aacl.models._chain import ModelChain, is_chain
 from aacl.models._inference import Slots, is_cancellation, submit
 from aacl.models._load import load, load_in_thread
-from aacl.models._run import ModelRun
+from aacl.models._run import ModelRun, one_or_all
 from aacl.models._uses import Ending, ModelStatistics, Uses
 from aacl.models._variant import Variants
 from aacl.streams._waiting import here
@@ -299,7 +299,7 @@ class Model(AsyncResource):
         place = current_stream() if stream is None else stream
         try:
             results = await (await submit(place, self, hosts, variant))
-            return results[0] if len(results) == 1 else tuple(results)
+            return one_or_all(tuple(results))
         except BaseException as error:
             if is_cancellation(error):
                 self._uses.cancelled.step()

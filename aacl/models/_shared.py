@@ -86,9 +86,8 @@ class Loan(ModelEngine):
 
     def __init__(self, shares: Shares, shared: _Shared, made: _Made) -> None:
         self._shares, self._engine = shares, made.engine
-        self._shared = [
-            shared
-        ]  # popped by whoever closes; a closed model, which is still asked what it was, holds none
+        # Popped by whoever closes; a closed model, which is still asked what it was, holds none.
+        self._shared = [shared]
         self.signature, self.graph_nbytes = made.signature, made.graph_nbytes
 
     def shapes(self, inputs: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...] | None, ...]:

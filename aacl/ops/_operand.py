@@ -9,6 +9,7 @@ import numpy as np
 from aacl.dtypes import DataType
 from aacl.errors import ClosedResource, InvalidArgument, UnsupportedDataType
 from aacl.streams._completion import Completion
+from aacl.streams._work import Work
 from aacl.tensors._desc import TensorDesc
 from aacl.tensors._tensor import Tensor
 
@@ -83,8 +84,7 @@ def constants(schema: OperatorSchema, flat: Sequence[object]) -> list[Operand]:
         InvalidArgument: too many or too few inputs, or a value that is no array.
     """
     places = schema.assign(len(flat))
-    tensors = [given for given in flat if isinstance(given, Tensor)]
-    usual = tensors[0].dtype if tensors else DataType.FLOAT if any(map(_is_fractional, flat)) else None
+    usual = _usual(flat)
     return [
         given
         if given is None or isinstance(given, (Tensor, Constant))
@@ -114,6 +114,16 @@ def own_constants(op_type: str, flat: Sequence[object]) -> list[Operand]:
     return found
 
 
+def _usual(flat: Sequence[object]) -> DataType | None:
+    """Return the dtype for plain numbers: the first tensor's, or the first array's, or float for fractions."""
+    for kind in (Tensor, np.ndarray):
+        for given in flat:
+            if isinstance(given, kind) and given.ndim:
+                return given.dtype if isinstance(given, Tensor) else DataType.of(given.dtype)
+    scalar = next((given.dtype for given in flat if isinstance(given, Tensor)), None)
+    return scalar or (DataType.FLOAT if any(map(_is_fractional, flat)) else None)
+
+
 def _is_fractional(given: object) -> bool:
     """Whether plain numbers are among the operands that no whole type holds; they decide for the others."""
     return isinstance(given, float) or (isinstance(given, list | tuple) and any(map(_is_fractional, given)))
@@ -121,6 +131,11 @@ def _is_fractional(given: object) -> bool:
 
 def constant(op_type: str, place: Parameter, value: Any, usual: DataType | None) -> Constant:
     """Return a host value as an operand; plain numbers take the dtype of their place."""
+    if isinstance(value, Work):
+        raise InvalidArgument(
+            f"operator {op_type}: input {place.name} is {value!r}, which has no result before it is executed; pass "
+            "what stream.execute returns for it"
+        )
     try:
         array = np.asarray(value)
         if not isinstance(value, (np.ndarray, np.generic)):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper
 
@@ -21,6 +22,16 @@ Save = Callable[..., Path]
 Read = Callable[[Path], ModelPackage]
 Run = Callable[..., list[Any]]
 RNG = np.random.default_rng(3)
+
+
+def _doubled() -> onnx.GraphProto:
+    """Return a loop's body that doubles a vector's length."""
+    return helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Concat", ["v", "v"], ["v2"], axis=0)],
+        "body",
+        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []), helper.make_tensor_value_info("v", F, None)],
+        [helper.make_tensor_value_info("go2", TensorProto.BOOL, []), helper.make_tensor_value_info("v2", F, None)],
+    )  # fmt: skip
 
 
 def test_shapes_computed_inside_are_found(save: Save, read: Read) -> None:
@@ -38,17 +49,28 @@ def test_shapes_computed_inside_are_found(save: Save, read: Read) -> None:
 
 def test_shapes_that_inference_cannot_tell_are_found_by_trial(save: Save, read: Read) -> None:
     """A Loop's output has no inferable shape; trial runs find it."""
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["go"], ["go2"]), helper.make_node("Concat", ["v", "v"], ["v2"], axis=0)],
-        "body",
-        [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, []), helper.make_tensor_value_info("v", F, None)],
-        [helper.make_tensor_value_info("go2", TensorProto.BOOL, []), helper.make_tensor_value_info("v2", F, None)],
-    )  # fmt: skip
     source = save(
-        [helper.make_node("Loop", ["count", "yes", "x"], ["y"], body=body)],
+        [helper.make_node("Loop", ["count", "yes", "x"], ["y"], body=_doubled())],
         [("x", F, [2])],
         [("y", F, None)],
         {"count": np.array(3), "yes": np.array(True)},
+    )
+
+    assert read(convert(source, source.with_name("o"))).signature.outputs[0].shape == (16,)
+
+
+@pytest.mark.parametrize("element", [TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.FLOAT8E4M3FN])
+def test_trials_take_inputs_of_every_type(element: int, save: Save, read: Read) -> None:
+    """A trial run tells shapes also where an input's type is one that NumPy itself has not."""
+    source = save(
+        [
+            helper.make_node("Cast", ["x"], ["f"], to=F),
+            helper.make_node("Loop", ["count", "yes", "f"], ["y"], body=_doubled()),
+        ],
+        [("x", element, [2])],
+        [("y", F, None)],
+        {"count": np.array(3), "yes": np.array(True)},
+        opsets={"": 19},
     )
 
     assert read(convert(source, source.with_name("o"))).signature.outputs[0].shape == (16,)

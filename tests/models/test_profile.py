@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -178,6 +180,28 @@ async def test_the_trace_file(sum_and_product: Path, tmp_path: Path) -> None:
     assert [(event["name"], event["ph"], event["dur"]) for event in events] == [
         (node.name, "X", (node.end_ns - node.start_ns) / 1000) for node in profile.nodes
     ]
+
+
+def _remove_profiles(path: Path) -> None:
+    for folder in path.glob("aacl-profile-*"):
+        shutil.rmtree(folder)
+
+
+async def test_a_profile_whose_files_somebody_removed(
+    add_one: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its times are lost, with a warning; the run, the end of the profile and that of the model are as ever."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    x = np.zeros((2, 3), np.float32)
+    async with aacl.Device(0), aacl.Stream(), Model(add_one) as model:
+        async with Profile(model) as profile:
+            first = await model.infer(x)
+            _remove_profiles(tmp_path)
+            with pytest.warns(RuntimeWarning, match="the times of 1 runs are lost"):
+                assert profile.nodes == ()
+        second = await model.infer(x)
+
+    np.testing.assert_array_equal(first, second)
 
 
 async def test_what_is_refused(add_one: Path) -> None:

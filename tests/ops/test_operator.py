@@ -213,3 +213,24 @@ def test_a_perm_that_names_no_axes_is_refused(stream: aacl.blocking.Stream, perm
     a = stream.to_device(np.ones((2, 3), np.float32))
     with pytest.raises(InvalidArgument, match="is no order of the 2 dims"):
         stream.execute(ops.TransposeD(a, perm=perm))
+
+
+def test_plain_numbers_follow_host_arrays_too(stream: aacl.blocking.Stream) -> None:
+    """A number takes the type of the array beside it, as it takes that of a tensor."""
+    found = stream.execute(ops.Add(np.ones(3, np.float16), 1))
+
+    assert (found.dtype, stream.to_host(found).tolist()) == (aacl.DataType.FLOAT16, [2, 2, 2])
+
+
+def test_an_operation_is_no_input(stream: aacl.blocking.Stream) -> None:
+    """It has no result before it is executed; the text says what to pass."""
+    a = stream.to_device(np.ones(3, np.float32))
+    with pytest.raises(InvalidArgument, match=r"has no result before it is executed; pass what stream\.execute"):
+        ops.Add(ops.Relu(a), a)
+
+
+def test_the_layout_that_is_assumed_is_told(stream: aacl.blocking.Stream) -> None:
+    """A picture of the other layout is refused with the layout that it was read in, and what sets it."""
+    picture, lens = (stream.to_device(np.ones(shape, np.float32)) for shape in ((1, 1, 8, 8), (1, 1, 3, 3)))
+    with pytest.raises(InvalidArgument, match="x is read as NHWC, which attribute data_format or its own format sets"):
+        stream.execute(aacl.Operation("Conv2D", [picture, lens], {"strides": [1] * 4, "pads": [0] * 4}))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+import warnings
 import weakref
 from itertools import count
 from pathlib import Path
@@ -73,14 +74,24 @@ class Recorder:
         return taken
 
     def _collect(self) -> None:
-        path = Path(self._session.end_profiling())
-        events = json.loads(path.read_bytes())
-        path.unlink()
+        events = self._events()
         began = self._session.get_profiling_start_time_ns()
         times, runs = _times(events, began, self._before)
         self._taken += sorted(times, key=lambda time: (time.run, time.start_ns, -time.end_ns))
         self._limit = max(1, _MOST // (1 + len(events) // max(1, self._runs)))
-        self._before, self._runs = runs, 0
+        self._before, self._runs = runs if events else self._before + self._runs, 0
+
+    def _events(self) -> list[dict[str, Any]]:
+        """Read what ONNX Runtime wrote. Where somebody removed it the times are lost, and nothing else is."""
+        try:
+            path = Path(self._session.end_profiling())
+            events: list[dict[str, Any]] = json.loads(path.read_bytes())
+            path.unlink()
+        except (OSError, ValueError) as error:
+            warnings.warn(f"the times of {self._runs} runs are lost: their profile cannot be read ({error})",
+                          RuntimeWarning, stacklevel=2)  # fmt: skip
+            return []
+        return events
 
 
 def _times(events: list[dict[str, Any]], began_ns: int, run: int) -> tuple[list[NodeTime], int]:

@@ -60,9 +60,11 @@ def check_channels(call: Call, channels: Dim, filters: dict[str, Dim]) -> None:
     """Refuse channels that do not meet those of the filters."""
     groups = groups_of(call)
     if not channels.meets(filters["C"].times(Dim(groups, groups))):
-        raise call.mismatch(
-            0, 1, f"do not fit: {channels} channels meet {groups} groups of filters of {filters['C']} channels"
-        )
+        text = f"do not fit: {channels} channels meet {groups} groups of filters of {filters['C']} channels"
+        layout = call.attributes.get("data_format")
+        if layout and call.desc(0).format is Format.ND:
+            text += f"; {call.names[0]} is read as {layout}, which attribute data_format or its own format sets"
+        raise call.mismatch(0, 1, text)
     if filters["N"].is_fixed and filters["N"].least % groups:
         raise call.error(f"{groups} groups do not share the {filters['N']} filters of {call.titled(1)} equally")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -130,12 +130,19 @@ def unload(model_id: int) -> int:
 def unload_model(model_id: int) -> None:
     """Wait for a model's runs and let go of it; raises what `unload` returns the codes of."""
     loaded = take_model(model_id)
-    for watcher in watchers:
-        watcher.unloading(index(model_id))
-    loaded.runs.clear()
+    with (
+        ExitStack() as ends
+    ):  # its number is dead: whatever fails, the rest is let go of too, from the last to the first
+        ends.callback(aacl.blocking.close, loaded.model)
+        ends.callback(_close_stream, loaded.stream)
+        ends.callback(loaded.runs.clear)
+        for watcher in watchers:
+            ends.callback(watcher.unloading, index(model_id))
+
+
+def _close_stream(stream: aacl.Stream) -> None:
     with suppress(aacl.StreamError):  # a run's failure was the answer of its own call
-        aacl.blocking.close(loaded.stream)
-    aacl.blocking.close(loaded.model)
+        aacl.blocking.close(stream)
 
 
 @with_code(0, 0)

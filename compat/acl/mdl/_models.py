@@ -38,7 +38,7 @@ class Loaded:
         context: where it was loaded, and where alone it may be used.
         stream: what blocking runs are submitted to, so that they wait for nothing but themselves.
         runs: the prepared runs.
-        latest: the last run that each stream was given; None stands for the model's own stream.
+        latest: the last run that each stream was given; with ``AACL_STRICT=1`` that of the model's own stream too, by None.
         choice: the gear that was chosen last.
     """
 

@@ -54,8 +54,8 @@ def create_config(
         device_id_list: the devices.
         aicore_metrics: which counters of a core; no software device has any.
         aicore_events: nothing, 0.
-        data_type_config: what is wanted: 2 the times of operators, 0x80 the program's own stamps. The other bits
-            ask for what the hardware counts, and add nothing here.
+        data_type_config: what is wanted: 2 or 0x800 the times of operators, 0x80 the program's own stamps. The other
+            bits ask for what the hardware counts, and add nothing here.
 
     Returns:
         The handle; 0 if there is no device in the list, one of them is not there or named twice, or a number is none

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from operator import index
 from time import monotonic
 from typing import NamedTuple
@@ -118,13 +119,13 @@ class _Subscriptions:
 
     def unloading(self, model_id: int) -> None:
         """End the subscription of a model that ends."""
-        if model_id in self._active:
+        with suppress(Refused):  # nothing was subscribed to, or another thread ends it
             self.end(model_id)
 
     def clear(self) -> None:
         """End all."""
         for model_id in [*self._active]:
-            self.end(model_id)
+            self.unloading(model_id)
 
 
 _configs: Handles[SubscribeConfig] = Handles("subscription config", INVALID_PARAM)
