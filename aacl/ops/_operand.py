@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,13 +116,17 @@ def own_constants(op_type: str, flat: Sequence[object]) -> list[Operand]:
 
 
 def _usual(flat: Sequence[object]) -> DataType | None:
-    """Return the dtype for plain numbers: the first tensor's, or the first array's, or float for fractions."""
-    for kind in (Tensor, np.ndarray):
-        for given in flat:
-            if isinstance(given, kind) and given.ndim:
-                return given.dtype if isinstance(given, Tensor) else DataType.of(given.dtype)
-    scalar = next((given.dtype for given in flat if isinstance(given, Tensor)), None)
-    return scalar or (DataType.FLOAT if any(map(_is_fractional, flat)) else None)
+    """Return the dtype for plain numbers: the first tensor's; without one the first array's that can hold them."""
+    tensor = next((given for given in flat if isinstance(given, Tensor)), None)
+    if tensor is not None:
+        return tensor.dtype
+    is_fractional = any(map(_is_fractional, flat))
+    for given in flat:
+        # Whole numbers are indices and shapes as a rule: they say nothing of fractions.
+        if isinstance(given, np.ndarray) and given.ndim and not (is_fractional and given.dtype.kind in "iub"):
+            with suppress(UnsupportedDataType):  # which `constant` tells
+                return DataType.of(given.dtype.newbyteorder("="))
+    return DataType.FLOAT if is_fractional else None
 
 
 def _is_fractional(given: object) -> bool:

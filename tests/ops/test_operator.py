@@ -222,6 +222,19 @@ def test_plain_numbers_follow_host_arrays_too(stream: aacl.blocking.Stream) -> N
     assert (found.dtype, stream.to_host(found).tolist()) == (aacl.DataType.FLOAT16, [2, 2, 2])
 
 
+def test_fractions_beside_whole_host_arrays_stay_fractions(stream: aacl.blocking.Stream) -> None:
+    """Arrays of indices and shapes do not make whole numbers of the values beside them; byte order does not matter."""
+    filled = stream.execute(ops.Fill(np.array([2]), 1.5))
+    hot = stream.execute(ops.OneHot(np.array([1], np.int32), 2, 0.5, 0.0))
+    foreign = stream.execute(ops.Add(np.ones(2, ">f4"), 1))
+
+    assert stream.to_host(filled).tolist() == [1.5, 1.5]
+    assert stream.to_host(hot).tolist() == [[0, 0.5]]
+    assert (foreign.dtype, stream.to_host(foreign).tolist()) == (aacl.DataType.FLOAT, [2, 2])
+    with pytest.raises(aacl.AclError):
+        ops.Add(np.array(["a"]), 1)
+
+
 def test_an_operation_is_no_input(stream: aacl.blocking.Stream) -> None:
     """It has no result before it is executed; the text says what to pass."""
     a = stream.to_device(np.ones(3, np.float32))
