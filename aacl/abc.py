@@ -11,6 +11,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from aacl.errors import NotSupported
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -30,6 +32,7 @@ __all__ = (
     "NodeTime",
     "NodeValue",
     "ObservedModel",
+    "Pages",
     "TensorInfo",
     "one_by_one",
 )
@@ -124,6 +127,15 @@ class ModelEngine(ABC):
             ModelInputMismatch, ModelOutputMismatch: an array's shape or dtype does not fit.
         """
 
+    def on_hosts(self, inputs: Sequence[Array]) -> Callable[[], Sequence[Array]] | None:
+        """Return a call that runs the model once on host arrays, and returns every output as a new host array.
+
+        The arrays have the inputs' dtypes and shapes. None where the device has no way from host to host that saves
+        copies; then these are made to and from device memory.
+        """
+        del inputs
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Let go of the model's weights and buffers; harmless when repeated."""
@@ -177,6 +189,38 @@ class ObservedModel(ModelEngine):
         """
 
 
+class Pages(ABC):
+    """Bytes of a device that have no address until they are mapped; they last until nothing holds or maps them."""
+
+    __slots__ = ()
+
+    nbytes: int
+
+    @abstractmethod
+    def map(self, address: int, offset: int, nbytes: int) -> None:
+        """Map bytes at addresses of `DeviceBackend.reserve`; both are multiples of `DeviceBackend.page`.
+
+        Raises:
+            OutOfMemory: the system refuses.
+        """
+
+    @abstractmethod
+    def share(self, *, anybody: bool) -> int:
+        """Return the number by which other processes import the bytes; allow that to all of the same user, or not.
+
+        Raises:
+            NotPermitted: the system cannot share them.
+        """
+
+    @abstractmethod
+    def allow(self, processes: list[int]) -> None:
+        """Allow more processes to import the bytes.
+
+        Raises:
+            InvalidArgument: these are too many.
+        """
+
+
 class DeviceBackend(ABC):
     """One open device."""
 
@@ -195,6 +239,48 @@ class DeviceBackend(ABC):
     @abstractmethod
     def fill(self, address: int, value: int, nbytes: int) -> None:
         """Set every byte of a span that the caller has checked."""
+
+    page: int = 2 << 20
+    """What addresses and sizes of mapped memory are multiples of, in bytes."""
+
+    def allocate_pages(self, nbytes: int) -> Pages:
+        """Return new bytes that have no address; ``nbytes`` is a multiple of `page`.
+
+        Raises:
+            OutOfMemory: there are not so many.
+            NotSupported: the device maps no memory.
+        """
+        raise NotSupported(f"{self.properties.name} cannot map {nbytes} bytes of memory at addresses of choice")
+
+    def import_pages(self, handle: int) -> Pages:
+        """Return bytes that another process shares, by the number that `Pages.share` returned there.
+
+        Raises:
+            InvalidArgument: there are none by that number.
+            NotPermitted: its owner does not allow it.
+            NotSupported: the device shares no memory.
+        """
+        raise NotSupported(f"{self.properties.name} cannot share memory between processes, as by handle {handle:#x}")
+
+    def reserve(self, nbytes: int, alignment: int, wanted: int) -> int:
+        """Return the first of ``nbytes`` addresses, to map bytes at; `view` takes them, mapped or not.
+
+        Args:
+            nbytes: how many; a multiple of `page`.
+            alignment: a power of two, and a multiple of `page`.
+            wanted: the first one if it can be had; 0 for any.
+
+        Raises:
+            OutOfMemory: so many are not free.
+            NotSupported: the device maps no memory.
+        """
+        raise NotSupported(f"{self.properties.name} cannot reserve {nbytes} addresses")
+
+    def hide(self, address: int, nbytes: int) -> None:
+        """Take what is mapped at reserved addresses away; nothing uses it any more."""
+
+    def release(self, address: int, nbytes: int) -> None:
+        """Give all addresses of one `reserve` back; nothing uses them any more. Finalizers call it."""
 
     @abstractmethod
     def kernel(self, request: KernelRequest) -> Kernel:

@@ -123,6 +123,17 @@ class Bindings:
                 self._kept.popitem(last=False)
             return self._kept.setdefault(key, binding)
 
+    def on_hosts(self, arrays: Sequence[Array]) -> Binding | None:
+        """Return a run on host arrays that gives new ones, None where the device has no such way.
+
+        Raises:
+            Aborted: the model is closed in a hurry.
+        """
+        if self._uses.dropped:
+            raise _dropped(self._label)
+        run = self._engine.on_hosts(arrays)
+        return None if run is None else Binding(run, self._uses, self._label, self._turns)
+
     def close(self) -> None:
         """Let go of the engine."""
         with self._lock:

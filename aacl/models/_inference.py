@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 from aacl.errors import InvalidArgument, WouldBlock
 from aacl.streams._engine import StreamEngine
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
     from aacl.abc import Array
     from aacl.memory._space import DeviceMemory
-    from aacl.models._binding import Binding, Bindings
+    from aacl.models._binding import Bindings
     from aacl.models._model import Model
     from aacl.models._variant import Variant
     from aacl.streams._completion import Completion
     from aacl.streams._stream import Stream
-    from aacl.tensors._tensor import Tensor
 
 __all__ = ("Inference", "Slots", "is_cancellation", "submit")
 
@@ -37,7 +36,9 @@ class Inference(Work[Any]):
 
     __slots__ = ("_arrays", "_model", "_variant")
 
-    def __init__(self, model: Model, arrays: Sequence[Array | list[Array]], variant: Variant) -> None:
+    frees_gil = True
+
+    def __init__(self, model: Model, arrays: Sequence[Any], variant: Variant) -> None:
         """Hold arrays that were checked against the model, or lists of their rows; they are read when the run begins."""
         self._epoch = None
         self._model, self._arrays, self._variant = model, arrays, variant
@@ -53,6 +54,9 @@ class Inference(Work[Any]):
 
     def submitted(self, command: Completion[Any]) -> None:
         self._model._uses.queue(command)
+
+    def ended(self, command: Completion[Any]) -> None:
+        self._model._uses.leave_queue(command)
 
     def name(self) -> str:
         return self._model._label()
@@ -80,49 +84,49 @@ def is_cancellation(error: BaseException) -> bool:
     return isinstance(error, CancelledError)
 
 
-def _infer(slots: Slots, variant: Variant, arrays: Sequence[Array | list[Array]], results: list[Array]) -> None:
+def _infer(slots: Slots, variant: Variant, arrays: Sequence[Array | Sequence[Array]], results: list[Array]) -> None:
     slot = slots.take(variant)
     try:
-        for target, array in zip(slot.inputs, arrays, strict=True):
-            target[...] = array
-        made = slot.binding()
-        if variant.is_exact:
-            results += [array.copy() for array in slot.outputs]
-        else:
-            rest = iter(made)
-            results += [next(rest) if array is None else array.copy() for array in slot.outputs]
+        # Rows that do not lie together are copied anyway.
+        run = None if list in map(type, arrays) else slots.bindings.on_hosts(cast("Sequence[Array]", arrays))
+        results += slot.copied_run(slots.bindings, arrays) if run is None else run()
     finally:
         slots.give(slot)
 
 
 class _Slot:
-    """Device memory for one run, and the model tied to it.
+    """Device memory for one run; one that goes from host to host takes up the room without using it.
 
     Attributes:
         variant: the shapes.
-        inputs: a view of each input's memory.
-        outputs: a view of each output's; None where the run makes it.
-        binding: the run.
     """
 
-    __slots__ = ("_tensors", "binding", "inputs", "outputs", "variant")
+    __slots__ = ("_inputs", "_outputs", "variant")
 
-    def __init__(
-        self, variant: Variant, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None], binding: Binding
-    ) -> None:
-        self.variant, self.binding = variant, binding
-        self._tensors = inputs, outputs  # they hold the memory
-        self.inputs = [tensor._array for tensor in inputs]
-        self.outputs: list[Any] = [None if tensor is None else tensor._array for tensor in outputs]
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        self._inputs = [make() for make in variant.input_makers]
+        self._outputs = [None if make is None else make() for make in variant.output_makers]
+
+    def copied_run(self, bindings: Bindings, arrays: Sequence[Array | Sequence[Array]]) -> list[Array]:
+        """Run on copies in this memory; return copies of what came out."""
+        for target, array in zip(self._inputs, arrays, strict=True):
+            target._array[...] = array
+        made = iter(bindings.find(self.variant, self._inputs, self._outputs)())
+        return [next(made) if output is None else output._array.copy() for output in self._outputs]
 
 
 class Slots:
-    """A model's device memory for inferences: as much as run at once; few are kept when nothing runs."""
+    """A model's device memory for inferences: as much as run at once; few are kept when nothing runs.
 
-    __slots__ = ("_bindings", "_closed", "_idle", "_lock")
+    Attributes:
+        bindings: of the model.
+    """
+
+    __slots__ = ("_closed", "_idle", "_lock", "bindings")
 
     def __init__(self, bindings: Bindings) -> None:
-        self._bindings, self._closed = bindings, False
+        self.bindings, self._closed = bindings, False
         self._idle: deque[_Slot] = deque(maxlen=_IDLE)
         self._lock = threading.Lock()
 
@@ -138,9 +142,7 @@ class Slots:
                 if slot.variant is variant:
                     self._idle.remove(slot)
                     return slot
-        inputs = [make() for make in variant.input_makers]
-        outputs = [None if make is None else make() for make in variant.output_makers]
-        return _Slot(variant, inputs, outputs, self._bindings.find(variant, inputs, outputs))
+        return _Slot(variant)
 
     def give(self, slot: _Slot) -> None:
         """Take a slot back; of those that nobody uses the one given back first goes."""

@@ -46,6 +46,8 @@ class ModelRun(Work[Any]):
 
     __slots__ = ("_late", "_out", "_variant", "inputs", "model")
 
+    frees_gil = True
+
     _late: LateRun | None
 
     def __init__(self, model: Model, inputs: tuple[Tensor, ...], out: Out | None, variant: Variant | None) -> None:
@@ -109,6 +111,9 @@ class ModelRun(Work[Any]):
         elif allocation is not None:
             self._draw(command, stream, allocation)
         self.model._uses.queue(command)
+
+    def ended(self, command: Completion[Any]) -> None:
+        self.model._uses.leave_queue(command)
 
     def _draw(self, command: Completion[Any], stream: StreamEngine, allocation: Allocation) -> None:
         """Let a run whose shapes are known, while those of the model are free, draw on the allocator, too."""

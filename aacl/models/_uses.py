@@ -13,8 +13,6 @@ from concurrent import futures
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aacl.streams._waiting import DoneCallback
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Hashable
 
@@ -63,8 +61,12 @@ class Uses:
     def queue(self, command: Completion[Any]) -> None:
         """Take note of a queued run, until it is over in one way or the other."""
         self.pending.add(command)
-        # A callback, not a waiter: it does not count as somebody who receives the command's error.
-        command._add_callback(DoneCallback(self._leave_queue))
+
+    def leave_queue(self, command: Completion[Any]) -> None:
+        """Take note that a queued run is over."""
+        self.pending.discard(command)
+        if self.endings:
+            self.look()
 
     def statistics(self, graph_nbytes: int) -> ModelStatistics:
         """Return the numbers now, for a graph of that size."""
@@ -89,11 +91,6 @@ class Uses:
             except IndexError:
                 return
             ending.reach()
-
-    def _leave_queue(self, command: Completion[Any]) -> None:
-        self.pending.discard(command)
-        if self.endings:
-            self.look()
 
 
 class Ending:

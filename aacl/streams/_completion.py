@@ -9,7 +9,6 @@ one with `list.pop`, so each is called exactly once.
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
@@ -18,7 +17,7 @@ from aacl.errors import InvalidArgument, WouldBlock
 from aacl.streams import _site
 from aacl.streams._budget import running_loop
 from aacl.streams._state import DONE, DUE, FAILED, NAMES, QUEUED
-from aacl.streams._waiting import DoneCallback, LoopCallback, acquire, here, release
+from aacl.streams._waiting import DoneCallback, LoopCallback, acquire, here, inbox_of
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
@@ -212,11 +211,10 @@ class Completion(Generic[T]):
         loop = running_loop()
         if loop is None:
             raise RuntimeError(f"{self!r} was awaited outside an asyncio event loop")
-        future = loop.create_future()
+        future, inbox = loop.create_future(), inbox_of(loop)
 
         def wake(_: Completion[T]) -> None:
-            with suppress(RuntimeError):  # the loop was closed: nobody waits any more
-                loop.call_soon_threadsafe(release, future)
+            inbox.release(future)
 
         self._check_waiter()
         self._suspended += 1
@@ -302,6 +300,8 @@ class Completion(Generic[T]):
             if tensor._producer is self:
                 tensor._producer = None
         self._state = FAILED
+        if self._work is not None:
+            self._work.ended(self)
         if self._callbacks:
             self._deliver(self._callbacks)
 

@@ -12,6 +12,9 @@ Rules, each with the race that it closes:
 - A command that is not device work is called with the token. If it cannot end
   at once it keeps the token, returns `PARKED`, and calls `resume` when it is
   over. A stream goes on in a worker, never by a call nested in who resumed it.
+- Whoever waits for a command is woken a little later where more work is behind it that is known to be
+  short, together with who waits for that: a loop that is woken takes the GIL, and a core, from the stream. Before
+  anything that may take long, or that may wait for the program, all are woken.
 - An interrupt may lose the token between two steps of its holder; whoever
   waits, or finds the claim taken, looks for a lost one.
 """
@@ -28,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aacl._note import text_of
 from aacl.errors import Aborted, ClosedResource
-from aacl.streams._budget import STEP, TURN
+from aacl.streams._budget import LONG, STEP, TURN
 from aacl.streams._claim import LOST_BY_ATTRIBUTE, LOST_BY_VARIABLE, Token
 from aacl.streams._completion import tensors_in
 from aacl.streams._state import DONE, RUNNING
@@ -275,58 +278,60 @@ class CommandQueue:
             token = box.pop()
         except IndexError:
             return  # an interrupt called it back
-        commands, spent = self.commands, 0
+        commands, spent, ended = self.commands, 0, _Ended()
         began = breathed = perf_counter_ns()
         while True:
             try:
                 command = commands.popleft()
             except IndexError:
-                self.claim.append(token)
-                if not commands:
-                    return
-                try:
-                    token = self.claim.pop()
-                except IndexError:
+                if not self._rest(ended, token):
                     return
                 continue
             if self.on_room is not None:
                 self.on_room()
             work = command._work
+            if ended.commands and ended.cannot_wait_for(work):
+                ended.wake()
             if work is None:
                 if self._run_other(command, token):
                     return
             else:
                 spent += work._cost.charge
                 if spent <= STEP:
-                    self._run_work(command, work)
+                    self._run_work(command, work, ended)
                 else:
                     spent = 0
-                    self._run_measured(command, work)
+                    self._run_measured(command, work, ended)
                     now = perf_counter_ns()
                     if now - began > _SLICE and commands and self.halted is None:
-                        command._wake()
+                        ended.add(command)
+                        ended.wake()
                         self._start(partial(self._drain, [token]))
                         return
-                    if now - breathed > TURN and commands:
+                    if work.frees_gil:
+                        breathed = now
+                    elif now - breathed > TURN and commands:
                         sleep(_BREATH)
                         breathed = perf_counter_ns()
+            if command._waiters and command.done():
+                ended.add(command)
             if self.halted is not None and not self._unhalt(token):
-                command._wake()
+                ended.wake()
                 return
-            if command._waiters and command.done() and not self._wake(command, token):
+            if ended.commands and len(ended.commands) >= len(commands) and not self._rest(ended, token):
                 return
 
-    def _wake(self, command: Completion[Any], token: Token) -> bool:
-        """Wake who waits for a command; False if the claim is somebody else's then.
+    def _rest(self, ended: _Ended, token: Token) -> bool:
+        """Wake who waits; False if there was nothing left to do, and the claim is somebody else's.
 
         Who is woken finds the claim free if nothing is left to do. It would find the stream busy
         otherwise, queue what comes next, wait for a worker again, and so on for ever.
         """
         if self.commands:
-            command._wake()
+            ended.wake()
             return True
         self.claim.append(token)
-        command._wake()
+        ended.wake()
         if self.commands:
             try:
                 return self.claim.pop() is token  # there is only one
@@ -334,13 +339,13 @@ class CommandQueue:
                 pass
         return False
 
-    def _run_measured(self, command: Completion[Any], work: Work[Any]) -> None:
+    def _run_measured(self, command: Completion[Any], work: Work[Any], ended: _Ended) -> None:
         began = perf_counter_ns()
-        self._run_work(command, work)
+        self._run_work(command, work, ended)
         if command._state == DONE:
             work._cost.learn(perf_counter_ns() - began)
 
-    def _run_work(self, command: Completion[Any], work: Work[Any]) -> None:
+    def _run_work(self, command: Completion[Any], work: Work[Any], ended: _Ended) -> None:
         """Run device work and end its command."""
         command._state = RUNNING
         self.executed += 1
@@ -359,7 +364,9 @@ class CommandQueue:
         for tensor in work._updates:
             tensor.filled(command)
         command._state = DONE
+        work.ended(command)
         if command._callbacks:
+            ended.wake()  # a callback may wait for them
             command._deliver(command._callbacks)
 
     def _run_other(self, command: Completion[Any], token: Token) -> bool:
@@ -373,6 +380,39 @@ class CommandQueue:
         if value is not DETACHED and value is not PARKED:
             command._succeed(value)
         return value is PARKED
+
+
+class _Ended:
+    """Commands that are over, and whose waiters are to be woken.
+
+    Attributes:
+        commands: in their order.
+    """
+
+    __slots__ = ("_due", "commands")
+
+    def __init__(self) -> None:
+        self.commands: list[Completion[Any]] = []
+        self._due = 0
+
+    def add(self, command: Completion[Any]) -> None:
+        """Let a command's waiters wait for those of others."""
+        if not self.commands:
+            self._due = perf_counter_ns() + TURN
+        self.commands.append(command)
+
+    def cannot_wait_for(self, work: Work[Any] | None) -> bool:
+        """Whether what is to run next may keep the waiters too long."""
+        if work is None or work.keeps_exceptions:  # a program's own code may wait for one of them
+            return True
+        estimate = work._cost.estimate
+        return estimate > LONG or perf_counter_ns() + estimate > self._due
+
+    def wake(self) -> None:
+        """Wake all waiters."""
+        for command in self.commands:
+            command._wake()
+        self.commands.clear()
 
 
 class _Barrier:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from contextlib import suppress
+from collections import deque
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, ref
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from aacl.streams._completion import Completion
     from aacl.streams._engine import StreamEngine
 
-__all__ = ("DoneCallback", "LoopCallback", "acquire", "here", "release")
+__all__ = ("DoneCallback", "LoopCallback", "acquire", "here", "inbox_of")
 
 _WAIT_SLICE = 0.1  # seconds
 
@@ -69,11 +71,67 @@ class LoopCallback(DoneCallback):
         self._loop, self._context = loop, context
 
     def __call__(self, completion: Completion[Any]) -> None:
-        with suppress(RuntimeError):  # the loop was closed: nobody is left to be called
-            self._loop.call_soon_threadsafe(self.callback, completion, context=self._context)
+        inbox_of(self._loop).put(partial(self._loop.call_soon, self.callback, completion, context=self._context))
 
 
-def release(future: Any) -> None:
-    """Let the task that awaits a future go on."""
+class Inbox:
+    """What other threads want done by a loop, in their order.
+
+    To wake a loop is a system call, and its thread takes the GIL from the one that woke it. So a loop is woken
+    once for all that comes until it looks: it says that it looks, then takes what is there; who puts
+    something in does that first, then looks whether the loop is on its way.
+    """
+
+    __slots__ = ("_is_called", "_letters", "_loop")
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._loop = ref(loop)  # inboxes are kept by loop: a strong reference would keep the loop for ever
+        self._letters: deque[Callable[[], object]] = deque()
+        self._is_called = False
+
+    def release(self, future: Any) -> None:
+        """Let the task that awaits a future of the loop go on."""
+        self.put(partial(_release, future))
+
+    def put(self, letter: Callable[[], object]) -> None:
+        """Have the loop call something that never raises; from any thread."""
+        self._letters.append(letter)
+        loop = self._loop()
+        if self._is_called or loop is None:
+            return
+        try:
+            self._is_called = True
+            loop.call_soon_threadsafe(self._open)
+        except RuntimeError:  # the loop was closed: nobody waits any more
+            self._letters.clear()
+            self._is_called = False
+        except BaseException:
+            self._is_called = False
+            raise
+
+    def _open(self) -> None:
+        self._is_called = False
+        letters = self._letters
+        try:
+            while letters:
+                letters[0]()
+                letters.popleft()  # after the call: an interrupt between loses none
+        except BaseException:
+            loop = self._loop()
+            if letters and loop is not None:
+                loop.call_soon(self._open)
+            raise
+
+
+_inboxes: WeakKeyDictionary[AbstractEventLoop, Inbox] = WeakKeyDictionary()
+
+
+def inbox_of(loop: AbstractEventLoop) -> Inbox:
+    """Return the inbox of a loop."""
+    found = _inboxes.get(loop)
+    return found if found is not None else _inboxes.setdefault(loop, Inbox(loop))
+
+
+def _release(future: Any) -> None:
     if not future.done():
         future.set_result(None)

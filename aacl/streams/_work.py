@@ -37,6 +37,12 @@ class Work(Generic[T_co]):
     keeps_exceptions: ClassVar[bool] = False
     """Whether the code that runs is a program's own, whose exceptions are not translated."""
 
+    frees_gil: ClassVar[bool] = False
+    """Whether other threads run Python while this runs."""
+
+    is_timed: ClassVar[bool] = False
+    """Whether the `operator_timeout` of its stream bounds it."""
+
     _epoch: object
     """The memory epoch that the binding is good for."""
     _run: Callable[[], object]
@@ -70,6 +76,9 @@ class Work(Generic[T_co]):
                 tensor.to_be_filled(command)
         for tensor in self._updates:
             tensor.to_be_filled(command)
+
+    def ended(self, command: Completion[T_co]) -> None:
+        """Take notice that a command that had put the work into a queue is over, well or badly; quickly."""
 
     def name(self) -> str:
         """Return what the work is called in errors and reprs."""

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 import aacl
 from aacl.errors import ClosedResource, ModelInputMismatch, ModelRunError, NotCurrent, OutOfMemory
 from aacl.models import Model
 
+Build = Callable[..., Path]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -266,3 +268,38 @@ async def test_input_is_read_when_the_run_begins(copies: int, add_one: Path, unt
         gate.set()
 
         np.testing.assert_array_equal(await task, X + 1 + (0 if copies else 100))
+
+
+async def test_results_are_nobody_elses_memory(build: Build) -> None:
+    """A result that repeats an input may be written, and so may the input: neither changes the other."""
+    nodes = [helper.make_node("Identity", ["x"], ["y"]), helper.make_node("Reshape", ["x", "flat"], ["z"])]
+    flat = numpy_helper.from_array(np.array([-1]), "flat")
+    same = build(
+        "same", nodes, [("x", TensorProto.FLOAT, [2, 3])],
+        [("y", TensorProto.FLOAT, [2, 3]), ("z", TensorProto.FLOAT, [6])], [flat],
+    )  # fmt: skip
+    x = X.copy()
+    async with aacl.Device(), aacl.Stream(), Model(same) as model:
+        y, z = await model.infer(x)
+        y[...], x[...] = -1, -2
+        again, _ = await model.infer(X)
+        z[...] = -3
+
+        np.testing.assert_array_equal(again, X)
+        assert (x == -2).all()
+    np.testing.assert_array_equal(again, X)  # the model is closed, and its results are still there
+
+
+async def test_dtypes_that_numpy_lacks_are_taken(build: Build) -> None:
+    """A bfloat16 model takes and gives arrays of ml_dtypes' bfloat16; scalars come as arrays without dims."""
+    bfloat16 = aacl.DataType.BF16.numpy_dtype
+    nodes = [
+        helper.make_node("Cast", ["x"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("Neg", ["f"], ["g"]),
+        helper.make_node("Cast", ["g"], ["y"], to=TensorProto.BFLOAT16),
+    ]
+    negative = build("negative", nodes, [("x", TensorProto.BFLOAT16, [])], [("y", TensorProto.BFLOAT16, [])])
+    async with aacl.Device(), aacl.Stream(), Model(negative) as model:
+        y = await model.infer(np.array(1.5, bfloat16))
+
+        assert (y.dtype, y.shape, float(y)) == (bfloat16, (), -1.5)

@@ -1,9 +1,14 @@
 """Models on the CPU: ONNX Runtime sessions run straight on device memory.
 
 A run binds its arrays once, by address; the call that `ModelEngine.bind`
-returns is then one call into ONNX Runtime. The session keeps ONNX Runtime's own
-thread settings: its short spin between runs makes small networks a third faster,
-and an idle session sleeps.
+returns is then one call into ONNX Runtime. From host arrays to new host arrays
+a session runs without any copy.
+
+Every session has threads of its own, as many as there are cores. (One pool for all
+of them, which ONNX Runtime has too, would make every other session of the process fail
+to load.) They spin between the parts of a run, which makes small networks a third
+faster, and not much longer: those of the model before would take the cores from
+the next one in a chain.
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from weakref import WeakSet
 import numpy as np
 
 from aacl.abc import Array, ModelEngine
-from aacl.backends.cpu._foreign import enter, foreign, leave
+from aacl.backends.cpu._foreign import enter, foreign, leave, outliving_forks
 from aacl.backends.cpu._graph import Graph
 from aacl.dtypes import DataType
 from aacl.errors import (
@@ -40,6 +45,7 @@ __all__ = (
 )
 
 _LARGE = 1 << 22  # bytes of a graph below which taking it apart costs more than copying it
+_SPIN = "100"  # microseconds; longer than what lies between two awaited runs, shorter than most runs
 _SILENT = 4  # ONNX Runtime's severity "fatal": everything else comes as an exception
 
 # ONNX element numbers by ONNX Runtime's type names.
@@ -60,6 +66,7 @@ _ELEMENTS: dict[str, tuple[int, DataType]] = {
     "tensor(float8e4m3fn)": (17, DataType.FLOAT8_E4M3FN),
     "tensor(float8e5m2)": (19, DataType.FLOAT8_E5M2),
 }
+_FOREIGN = frozenset({16, 17, 19})  # elements that ONNX Runtime does not take from NumPy, or give to it
 
 
 def load_model(graph: bytes | memoryview) -> CpuModelEngine:
@@ -85,6 +92,8 @@ class CpuModelEngine(ModelEngine):
         self._inputs = [Slot(node) for node in self._session.get_inputs()]
         self._outputs = [Slot(node) for node in self._session.get_outputs()]
         _check_separate(self._inputs, self._outputs)
+        self._is_plain = _FOREIGN.isdisjoint(slot.element for slot in (*self._inputs, *self._outputs))
+        self._names = [slot.name for slot in self._inputs], [slot.name for slot in self._outputs]
 
     def __repr__(self) -> str:
         state = "closed" if self._session is None else f"{len(self._bound)} bound runs"
@@ -107,6 +116,14 @@ class CpuModelEngine(ModelEngine):
         bound = _BoundRun(self._session, binding, (*inputs, *outputs), made)
         self._bound.add(bound)
         return bound
+
+    def on_hosts(self, inputs: Sequence[Array]) -> Callable[[], Sequence[Array]] | None:
+        """Return a call of the session; what it gives lies in memory of ONNX Runtime's, which is used again and again."""
+        session = self._session
+        if session is None or not self._is_plain:
+            return None
+        takes, gives = self._names
+        return _HostRun(session.run, dict(zip(takes, inputs, strict=True)), gives)
 
     def close(self) -> None:
         """Let go of the session; calls bound before then raise ClosedResource."""
@@ -155,6 +172,24 @@ def bind_arrays(
         else:
             binding.bind_output(slot.name, "cpu", 0, slot.element, target.shape, target.ctypes.data)
     return binding, tuple(made)
+
+
+class _HostRun:
+    """One run from host arrays."""
+
+    __slots__ = ("_arrays", "_names", "_run")
+
+    def __init__(self, run: Callable[..., Sequence[Array]], arrays: Mapping[str, Array], names: Sequence[str]) -> None:
+        self._run, self._arrays, self._names = run, arrays, names
+
+    def __call__(self) -> Sequence[Array]:
+        try:
+            enter(self)
+            return self._run(self._names, self._arrays)
+        except Exception as error:
+            raise ModelRunError(f"the model failed while it ran: {error}") from error
+        finally:
+            leave(self)
 
 
 class _BoundRun:
@@ -302,7 +337,7 @@ def open_session(graph: Graph, profile: str = "") -> Any:
         ModelDataError: ONNX Runtime does not load it.
     """
     with foreign():
-        return _session(graph, profile)
+        return outliving_forks(_session(graph, profile))
 
 
 def _session(graph: Graph, profile: str) -> Any:
@@ -313,6 +348,7 @@ def _session(graph: Graph, profile: str) -> Any:
         options.enable_profiling, options.profile_file_prefix = True, profile
     # Runs inherit the session's severity: options of their own would cost 45 us a run, for a logger.
     options.log_severity_level = _SILENT
+    options.add_session_config_entry("session.intra_op.spin_duration_us", _SPIN)
     # A graph that names files for its data has them nowhere: a model is one file, and no other is read.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
     names, values = list(graph.constants), list(graph.constants.values())
