@@ -149,13 +149,11 @@ class Shares:
         Raises:
             AclError: what making it raises; nothing is left of it.
         """
-        found = self._joined(lambda shared: _same(shared.data, data))
-        if found is not None:
-            return found
         shared = _Shared(data, identity)
         with shared.lock:
-            with self._lock:
-                self._known.add(shared)
+            found = self._joined(lambda other: _same(other.data, data), otherwise=shared)
+            if found is not None:
+                return found
             try:
                 made = shared.made = _Made(*make(data))
             except BaseException:
@@ -174,21 +172,34 @@ class Shares:
         if is_last and shared.made is not None:
             shared.made.engine.close()
 
-    def _joined(self, matches: Callable[[_Shared], bool]) -> Loan | None:
-        """Become a user of a model that is there, or is being made."""
-        with self._lock:
-            known = list(self._known)
-        for shared in known:
-            if not matches(shared):
-                continue
-            with shared.lock:
-                made = shared.made
-            with self._lock:
-                if made is None or not shared.users:
+    def _joined(self, matches: Callable[[_Shared], bool], otherwise: _Shared | None = None) -> Loan | None:
+        """Become a user of a model that is there, or is being made; else let others know of the one given.
+
+        Its lock is held: nobody who finds it goes on before it is made, and whoever holds one that nobody can find
+        yet may wait for others'.
+        """
+        seen: set[_Shared] = set()
+        while fresh := self._unseen(seen, otherwise):
+            for shared in fresh:
+                if not matches(shared):
                     continue
-                shared.users += 1
-            return Loan(self, shared, made)
+                with shared.lock:
+                    made = shared.made
+                with self._lock:
+                    if made is None or not shared.users:
+                        continue
+                    shared.users += 1
+                return Loan(self, shared, made)
+            seen.update(fresh)
         return None
+
+    def _unseen(self, seen: set[_Shared], otherwise: _Shared | None) -> list[_Shared]:
+        """Return the models not seen yet; if there are none, add the one given, in the same moment."""
+        with self._lock:
+            fresh = [shared for shared in self._known if shared not in seen]
+            if not fresh and otherwise is not None:
+                self._known.add(otherwise)
+            return fresh
 
     def __len__(self) -> int:
         return len(self._known)

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ import pytest
 import aacl
 from aacl.abc import DeviceBackend
 from aacl.errors import ModelDataError, ModelPathError
-from aacl.models import Model
+from aacl.models import Model, _shared
 from aacl.models._shared import FileIdentity, Shares, shares_of
+from tests.helpers._hold import PATIENCE
 
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -181,3 +183,37 @@ def resident() -> int:
     gc.collect()
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+
+
+def test_loads_that_look_around_at_once_make_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that both looked at what is there, before either began to make the same model, share it."""
+    made: list[bytes] = []
+
+    def make(data: Any) -> Any:
+        made.append(data)
+        return ("signature", _Engine(), len(data))
+
+    both = threading.Barrier(2)
+    same = _shared._same
+
+    def met(first: Any, second: Any) -> bool:
+        if bytes(first) == b"other":
+            both.wait(PATIENCE)  # each has looked at the only model there
+        return same(first, second)
+
+    shares = Shares()
+    other = shares.of_bytes(b"other", None, make)
+    monkeypatch.setattr(_shared, "_same", met)
+    with ThreadPoolExecutor(2) as pool:
+        loans = list(pool.map(lambda _: shares.of_bytes(bytes(bytearray(b"model")), None, make), range(2)))
+
+    assert made == [b"other", b"model"]
+    assert len(shares) == 2
+    for loan in (other, *loans):
+        loan.close()
+    assert len(shares) == 0
+
+
+class _Engine:
+    def close(self) -> None:
+        """Do nothing: it holds nothing."""
