@@ -12,18 +12,23 @@ _PACKAGE = dirname(dirname(__file__)) + sep
 
 
 def caller() -> FrameType | None:
-    """Return the innermost frame that is neither this package's nor the drop-in's."""
+    """Return the innermost frame that is neither this package's nor the drop-in's.
+
+    None where a task of its own begins with this package: the line that made the task is not known any more.
+    """
     frame: FrameType | None = sys._getframe(4)  # the callers' callers here are methods of this package
     while frame is not None and _is_ours(frame):
         frame = frame.f_back
-    return frame
+    return None if frame is None or _is_of("asyncio", frame) else frame
 
 
 def _is_ours(frame: FrameType) -> bool:
-    if frame.f_code.co_filename.startswith(_PACKAGE):
-        return True
+    return frame.f_code.co_filename.startswith(_PACKAGE) or _is_of("acl", frame)
+
+
+def _is_of(package: str, frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__")
-    return name == "acl" or (type(name) is str and name.startswith("acl."))
+    return type(name) is str and (name == package or name.startswith(package + "."))
 
 
 def describe(code: CodeType, instruction: int) -> str:

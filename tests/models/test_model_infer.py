@@ -115,6 +115,19 @@ async def test_failure_reaches_the_waiter_alone(pick: Path) -> None:
         assert (await model.infer(values, np.array([1])))[0] == 1
 
 
+async def test_the_note_names_no_line_of_the_loop(pick: Path) -> None:
+    """A failure tells the line that awaits; where a task begins with the inference nobody knows it, and none is told."""
+    values, wrong = np.arange(4, dtype=np.float32), np.array([9])
+    async with aacl.Device(), aacl.Stream(), Model(pick) as model:
+        with pytest.raises(ModelRunError) as awaited:
+            await model.infer(values, wrong)
+        with pytest.raises(ModelRunError) as alone:
+            await asyncio.create_task(model.infer(values, wrong))
+
+    assert __file__ in "".join(awaited.value.__notes__)
+    assert not getattr(alone.value, "__notes__", [])
+
+
 async def test_cancelled_wait_is_no_result(add_one: Path, until: Until) -> None:
     """C146: a cancelled inference raises CancelledError, is counted, and leaves the model as usable as before."""
     gate = threading.Event()
