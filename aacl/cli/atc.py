@@ -6,6 +6,7 @@ failure line and an error report; the exit status is 0 or 255. ``--help`` import
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +28,17 @@ _FAILED = "ATC run failed, Please check the detail log, Try 'atc --help' for mor
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (by default the process's) and return its exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        return _main(arguments)
+    except BrokenPipeError:
+        # Who reads has read enough, as `head` does. Python writes what is left at its exit, and would fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _FAILURE
+
+
+def _main(arguments: Sequence[str]) -> int:
     if {"--help", "-help", "--h", "-h"}.intersection(arguments):
-        print(usage())
+        print(usage(), flush=True)
         return 0
     try:
         options = parse_arguments(arguments)

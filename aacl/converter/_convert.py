@@ -61,7 +61,7 @@ def convert(
         dynamic_image_size: (height, width) gears; height and width are -1 in `input_shape`.
         dynamic_dims: gears with one size for each -1 of `input_shape`; `input_format` is ND.
         input_format: layout recorded for tensors of its rank: NCHW (TensorFlow: NHWC), NCDHW, NDHWC, or ND for none.
-        soc_version: recorded; every device runs the file.
+        soc_version: recorded; every device runs the file. A RuntimeWarning tells a name that no product has.
         out_nodes: outputs to keep, in order: ``"node:0;node2:1"`` or ONNX tensor names.
         output_type: a type for all outputs (``"FP16"``), or ``"node:0:FP16;..."`` for those in `out_nodes`.
         input_fp16_nodes: names of inputs that become FP16.
@@ -114,6 +114,7 @@ def _request(given: Mapping[str, object]) -> Request:
     from aacl.converter._gears import gear_list
     from aacl.converter._pipeline import Request
     from aacl.converter._precision import precision_of
+    from aacl.converter._product import warn_of_unknown
     from aacl.converter._shapes import normalized_shapes
     from aacl.models._signature import GearKind
 
@@ -123,6 +124,7 @@ def _request(given: Mapping[str, object]) -> Request:
     if options.get("mode", "0") != "0":
         raise InvalidOption("E10001", f"--mode={options['mode']} converts nothing; see aacl.converter.inspect_om")
     _refuse_framework(int(options["framework"]))
+    warn_of_unknown(options["soc_version"], 2)
     is_range = "input_shape_range" in given
     name = "input_shape_range" if is_range else "input_shape"
     return Request(

@@ -37,7 +37,7 @@ def convert_operators(
     Args:
         operators: the path of the JSON file.
         output: the directory to write into; made where it is missing.
-        soc_version: recorded; every device runs the files.
+        soc_version: recorded; every device runs the files. A RuntimeWarning tells a name that no product has.
         options: any other option of the command line by its name, see ``atc --help``.
 
     Returns:
@@ -50,9 +50,11 @@ def convert_operators(
         OutputNotWritable: a file cannot be written.
     """
     from aacl.converter._operator_file import parse_operator_file
+    from aacl.converter._product import warn_of_unknown
 
     given = {"soc_version": soc_version, **(options or {})}
     check_options(given)
+    warn_of_unknown(given["soc_version"], 1)
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise InvalidOption("E10001", f"--output={os.fspath(output)!r} must be a directory, and a file is there")

@@ -1,4 +1,4 @@
-"""What the product that a model is converted for lacks."""
+"""The product that a model is converted for, and what it lacks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,23 @@ from aacl.products import Feature, is_strict, product_of
 if TYPE_CHECKING:
     from aacl.models._signature import ModelSignature
 
-__all__ = ("require_free_shapes",)
+__all__ = ("require_free_shapes", "warn_of_unknown")
+
+
+def warn_of_unknown(soc_version: str, depth: int) -> None:
+    """Warn of a SoC name that the table of products has not: it may be misspelt, or newer than the table.
+
+    Args:
+        soc_version: the name.
+        depth: calls between this one and the program, whose line the warning names.
+    """
+    if product_of(soc_version) is None:
+        warnings.warn(
+            f"--soc_version={soc_version!r} is no SoC that aacl.products knows, such as Ascend310P3; it is recorded as "
+            "it is, and everything is taken to be supported there",
+            RuntimeWarning,
+            stacklevel=depth + 2,
+        )
 
 
 def require_free_shapes(signature: ModelSignature) -> None:

@@ -40,7 +40,10 @@ def load(source: Path | bytes, backend: DeviceBackend) -> Loan:
     if isinstance(source, bytes):
         return shares.of_bytes(source, None, make)
     found = shares.of_file(_identity(source))
-    return found or shares.of_bytes(*_read(source), make)
+    try:
+        return found or shares.of_bytes(*_read(source), make)
+    except ModelDataError as error:  # what reads bytes knows no files
+        raise ModelDataError(f"{str(source)!r}: {error}") from error
 
 
 def _made(backend: DeviceBackend, data: Data) -> tuple[ModelSignature, ModelEngine, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +66,29 @@ def test_program_fails_with_a_report(net: Path, tmp_path: Path) -> None:
     assert "'x'" in lines[2]
     assert lines[3].lstrip().startswith("Solution: ")
     assert not (tmp_path / "o.om").exists()
+
+
+def test_unknown_soc_is_told(net: Path, tmp_path: Path) -> None:
+    """A SoC name that no product has is recorded, and told behind the line of success."""
+    run = subprocess.run(
+        [*ATC, f"--model={net}", "--framework=5", f"--output={tmp_path}/o", "--input_shape=x:2,4", "--soc_version=Ascend9"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith(f"{START}\n{SUCCESS}\nWARNING: --soc_version='Ascend9' is no SoC")
+
+
+def test_reader_that_leaves_is_no_fault() -> None:
+    """Who reads the output may stop: nothing is printed about it."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        run = subprocess.run([*ATC, "--help"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    finally:
+        os.close(writing)
+
+    assert (run.returncode, run.stderr) == (255, "")
 
 
 def test_too_little_memory_is_reported(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from aacl.converter import InvalidOption, Unconvertible, convert
+from aacl.converter import InvalidOption, Unconvertible, convert, convert_operators
 from aacl.converter._shapes import Span, normalized_shapes
 from aacl.models._om import read_om
 from aacl.models._package import ModelPackage
@@ -190,14 +191,26 @@ class TestProducts:
             convert(two_inputs, two_inputs.with_name("o"), input_shape="-1,4;2,2", soc_version="Ascend310")
         assert not two_inputs.with_name("o.om").exists()
 
+    def test_unknown_name_is_warned_of(self, two_inputs: Path, tmp_path: Path) -> None:
+        """A name that no product has converts with a warning on the line of the call, models and operators alike."""
+        operators = tmp_path / "ops.json"
+        desc = {"format": "ND", "shape": [2], "type": "float16"}
+        operators.write_text(json.dumps([{"op": "Relu", "input_desc": [desc], "output_desc": [desc]}]))
+        with pytest.warns(RuntimeWarning, match="'Unheard' is no SoC") as caught:
+            convert(two_inputs, two_inputs.with_name("o"), input_shape="-1,4;2,2", soc_version="Unheard")
+        with pytest.warns(RuntimeWarning, match="'Unheard' is no SoC") as later:
+            convert_operators(operators, tmp_path / "made", soc_version="Unheard")
+
+        assert [warning.filename for warning in (*caught, *later)] == [__file__, __file__]
+
     @pytest.mark.parametrize(
         ("soc", "options"),
-        [("Ascend310P3", {}), ("Unheard", {}), ("Ascend310", {"dynamic_batch_size": "1,2"})],
+        [("Ascend310P3", {}), ("Ascend310", {"dynamic_batch_size": "1,2"})],
     )
     def test_is_silent_elsewhere(
         self, two_inputs: Path, soc: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Other products, names that no table has, and gears on any product convert silently."""
+        """Other products, and gears on any product, convert silently."""
         monkeypatch.setenv("AACL_STRICT", "1")
 
         with warnings.catch_warnings():

@@ -152,6 +152,15 @@ async def test_failed_load_leaves_nothing(add_one_bytes: bytes) -> None:
         assert len(loaded_on(device)) == 0
 
 
+async def test_bad_file_is_named(add_one_bytes: bytes, tmp_path: Path) -> None:
+    """What is wrong with the bytes of a file is told with its path."""
+    path = tmp_path / "short.om"
+    path.write_bytes(add_one_bytes[:-40])
+    async with aacl.Device():
+        with pytest.raises(ModelDataError, match=r"short\.om': "):
+            await Model(path).open()
+
+
 async def test_forgotten_model_is_no_leak(add_one: Path) -> None:
     """The engine of a model that nobody closes goes with its device."""
     async with aacl.Device() as device:
