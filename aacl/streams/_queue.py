@@ -12,9 +12,6 @@ Rules, each with the race that it closes:
 - A command that is not device work is called with the token. If it cannot end
   at once it keeps the token, returns `PARKED`, and calls `resume` when it is
   over. A stream goes on in a worker, never by a call nested in who resumed it.
-- Whoever waits for a command is woken a little later where more work is behind it that is known to be
-  short, together with who waits for that: a loop that is woken takes the GIL, and a core, from the stream. Before
-  anything that may take long, or that may wait for the program, all are woken.
 - An interrupt may lose the token between two steps of its holder; whoever
   waits, or finds the claim taken, looks for a lost one.
 """
@@ -24,19 +21,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from contextlib import suppress
-from functools import partial
 from sys import getrefcount
-from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any, Protocol
 
 from aacl._note import text_of
 from aacl.errors import Aborted, ClosedResource
-from aacl.streams._budget import LONG, STEP, TURN
 from aacl.streams._claim import LOST_BY_ATTRIBUTE, LOST_BY_VARIABLE, Token
-from aacl.streams._completion import tensors_in
-from aacl.streams._state import DONE, RUNNING
-from aacl.streams._work import translated
-from aacl.tensors._tensor import Tensor
+from aacl.streams._drain import Drain
+from aacl.streams._state import RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +36,6 @@ if TYPE_CHECKING:
     from aacl.streams._claim import Box, Claim
     from aacl.streams._completion import Completion
     from aacl.streams._engine import StreamEngine
-    from aacl.streams._work import Work
 
 __all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue")
 
@@ -53,9 +44,6 @@ PARKED: Any = object()
 
 DETACHED: Any = object()
 """What a command's run returns when it goes on elsewhere while the stream goes on too."""
-
-_SLICE = 10 * TURN  # a worker leaves a long queue to the others after this
-_BREATH = 0.00002  # seconds that a worker sleeps to give the GIL away: letting go of it alone wakes nobody
 
 
 class Parked(Protocol):
@@ -82,15 +70,16 @@ class CommandQueue:
         most_failures: how many there may be before those that were received go.
         parked: what the stream waits for and may stop waiting for.
         on_room: called when a command left the queue.
+        stream: whose commands they are.
     """
 
-    __slots__ = ("_kept", "_lock", "_start", "_stream", "_token", "claim", "commands", "detached", "executed",
-                 "failures", "halted", "most_failures", "on_room", "parked", "sealed", "stops_at_failure")  # fmt: skip
+    __slots__ = ("_kept", "_lock", "_start", "_token", "claim", "commands", "detached", "executed",
+                 "failures", "halted", "most_failures", "on_room", "parked", "sealed", "stops_at_failure", "stream")  # fmt: skip
 
     _start: Callable[[Callable[[], None]], None]
 
     def __init__(self, stream: StreamEngine, *, stops_at_failure: bool = False) -> None:
-        self._stream = stream
+        self.stream = stream
         self.commands: deque[Completion[Any]] = deque()
         self.detached: set[Completion[Any]] = set()
         self.claim: Claim = deque()  # nobody can take it until `begin`
@@ -138,22 +127,23 @@ class CommandQueue:
             box = [self.claim.pop()]
         except IndexError:
             return
-        self._start_worker(box)
+        self.start_worker(box)
 
     def resume(self, token: Token) -> None:
         """Go on after a command that had parked the stream and kept the token."""
-        if self.halted is not None and not self._unhalt(token):
+        if self.halted is not None and not self.unhalt(token):
             return
         if self.commands:
-            self._start_worker([token])
+            self.start_worker([token])
         else:
             self.claim.append(token)
             if self.commands:
                 self.kick()
 
-    def _start_worker(self, box: Box) -> None:
+    def start_worker(self, box: Box) -> None:
+        """Have a worker run commands with the token in the box."""
         try:
-            self._start(partial(self._drain, box))
+            self._start(Drain(self, box).run)
         except BaseException:
             # The worker may have it all the same: the token is whose pop succeeds.
             with suppress(IndexError):
@@ -167,7 +157,7 @@ class CommandQueue:
                 command = self.commands.popleft()
             except IndexError:
                 return
-            command._fail(ClosedResource(f"{_named(command)} came too late: {self._stream._describe()} is closed"))
+            command._fail(ClosedResource(f"{_named(command)} came too late: {self.stream._describe()} is closed"))
             command._wake()
 
     def recover(self) -> None:
@@ -235,7 +225,7 @@ class CommandQueue:
                     self.failures.remove(command)
         self.most_failures = max(_FEW_FAILURES, 2 * len(self.failures))
 
-    def _unhalt(self, token: Token) -> bool:
+    def unhalt(self, token: Token) -> bool:
         """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
         if self._pass_barriers(token):
             return False
@@ -256,7 +246,7 @@ class CommandQueue:
             except IndexError:
                 break
             if command._value is BARRIER:
-                if self._run_other(command, token):
+                if self.run_other(command, token):
                     return True
                 if command.done():
                     command._wake()
@@ -272,104 +262,7 @@ class CommandQueue:
             if token is not None and getrefcount(token) <= LOST_BY_VARIABLE:
                 self.claim.append(token)
 
-    def _drain(self, box: Box) -> None:
-        """Run commands until none is left; on a worker, where no interrupt strikes."""
-        try:
-            token = box.pop()
-        except IndexError:
-            return  # an interrupt called it back
-        commands, spent, ended = self.commands, 0, _Ended()
-        began = breathed = perf_counter_ns()
-        while True:
-            try:
-                command = commands.popleft()
-            except IndexError:
-                if not self._rest(ended, token):
-                    return
-                continue
-            if self.on_room is not None:
-                self.on_room()
-            work = command._work
-            if ended.commands and ended.cannot_wait_for(work):
-                ended.wake()
-            if work is None:
-                if self._run_other(command, token):
-                    return
-            else:
-                spent += work._cost.charge
-                if spent <= STEP:
-                    self._run_work(command, work, ended)
-                else:
-                    spent = 0
-                    self._run_measured(command, work, ended)
-                    now = perf_counter_ns()
-                    if now - began > _SLICE and commands and self.halted is None:
-                        ended.add(command)
-                        ended.wake()
-                        self._start(partial(self._drain, [token]))
-                        return
-                    if work.frees_gil:
-                        breathed = now
-                    elif now - breathed > TURN and commands:
-                        sleep(_BREATH)
-                        breathed = perf_counter_ns()
-            if command._waiters and command.done():
-                ended.add(command)
-            if self.halted is not None and not self._unhalt(token):
-                ended.wake()
-                return
-            if ended.commands and len(ended.commands) >= len(commands) and not self._rest(ended, token):
-                return
-
-    def _rest(self, ended: _Ended, token: Token) -> bool:
-        """Wake who waits; False if there was nothing left to do, and the claim is somebody else's.
-
-        Who is woken finds the claim free if nothing is left to do. It would find the stream busy
-        otherwise, queue what comes next, wait for a worker again, and so on for ever.
-        """
-        if self.commands:
-            ended.wake()
-            return True
-        self.claim.append(token)
-        ended.wake()
-        if self.commands:
-            try:
-                return self.claim.pop() is token  # there is only one
-            except IndexError:
-                pass
-        return False
-
-    def _run_measured(self, command: Completion[Any], work: Work[Any], ended: _Ended) -> None:
-        began = perf_counter_ns()
-        self._run_work(command, work, ended)
-        if command._state == DONE:
-            work._cost.learn(perf_counter_ns() - began)
-
-    def _run_work(self, command: Completion[Any], work: Work[Any], ended: _Ended) -> None:
-        """Run device work and end its command."""
-        command._state = RUNNING
-        self.executed += 1
-        try:
-            fault = work.fault() if self._stream._memory.unsettled else None
-            if fault is not None:
-                command._fail(fault)  # the cause surfaces where it arose
-                return
-            command._run()
-        except BaseException as error:  # a worker has nobody to raise to
-            self.fail(command, translated(error, work))
-            return
-        result = command._value
-        for tensor in (result,) if type(result) is Tensor else tensors_in(result):
-            tensor.filled(command)  # also ends the cycle of a tensor and its producer
-        for tensor in work._updates:
-            tensor.filled(command)
-        command._state = DONE
-        work.ended(command)
-        if command._callbacks:
-            ended.wake()  # a callback may wait for them
-            command._deliver(command._callbacks)
-
-    def _run_other(self, command: Completion[Any], token: Token) -> bool:
+    def run_other(self, command: Completion[Any], token: Token) -> bool:
         """Run a host call, a mark, a wait or a barrier; True when it kept the token."""
         command._state = RUNNING
         try:
@@ -380,39 +273,6 @@ class CommandQueue:
         if value is not DETACHED and value is not PARKED:
             command._succeed(value)
         return value is PARKED
-
-
-class _Ended:
-    """Commands that are over, and whose waiters are to be woken.
-
-    Attributes:
-        commands: in their order.
-    """
-
-    __slots__ = ("_due", "commands")
-
-    def __init__(self) -> None:
-        self.commands: list[Completion[Any]] = []
-        self._due = 0
-
-    def add(self, command: Completion[Any]) -> None:
-        """Let a command's waiters wait for those of others."""
-        if not self.commands:
-            self._due = perf_counter_ns() + TURN
-        self.commands.append(command)
-
-    def cannot_wait_for(self, work: Work[Any] | None) -> bool:
-        """Whether what is to run next may keep the waiters too long."""
-        if work is None or work.keeps_exceptions:  # a program's own code may wait for one of them
-            return True
-        estimate = work._cost.estimate
-        return estimate > LONG or perf_counter_ns() + estimate > self._due
-
-    def wake(self) -> None:
-        """Wake all waiters."""
-        for command in self.commands:
-            command._wake()
-        self.commands.clear()
 
 
 class _Barrier:

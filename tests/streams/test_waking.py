@@ -13,7 +13,7 @@ import pytest
 
 from aacl import Completion, Stream
 from aacl.streams._budget import TURN
-from aacl.streams._queue import _Ended
+from aacl.streams._drain import Ended
 from aacl.streams._waiting import Inbox, LoopCallback, inbox_of
 from tests.helpers import Hold, PythonWork
 from tests.helpers._hold import PATIENCE
@@ -104,7 +104,7 @@ class _Waited:
 def test_waiters_wait_for_short_work_only() -> None:
     """Until a turn's time is over waiters wait for work that is short by all that is known of it."""
     woken: list[_Waited] = []
-    ended = _Ended()
+    ended = Ended()
     commands: list[Any] = [_Waited(woken) for _ in range(3)]
     for command in commands:
         ended.add(command)
