@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -43,3 +43,14 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep settings of the machine out of the tests."""
     for name in [name for name in os.environ if name.startswith("AACL_")]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
+    """Let the loop turn until something is true."""
+
+    async def turn(condition: Callable[[], bool]) -> None:
+        while not condition():  # noqa: ASYNC110 - what is waited for happens on threads, and sets no event of a loop
+            await asyncio.sleep(0)
+
+    return turn

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +17,6 @@ from aacl.models._package import package_pieces
 Value = tuple[str, int, Sequence[int]]
 Build = Callable[..., Path]
 Pack = Callable[..., bytes]
-Until = Callable[[Callable[[], bool]], Awaitable[None]]
-
-
-@pytest.fixture
-def until() -> Until:
-    """Let the loop turn until something is true."""
-
-    async def turn(condition: Callable[[], bool]) -> None:
-        while not condition():  # noqa: ASYNC110 - what is waited for happens on threads, and sets no event of a loop
-            await asyncio.sleep(0)
-
-    return turn
 
 
 @pytest.fixture(scope="session")
