@@ -40,12 +40,13 @@ format: install  ## Put the sources in format
 	@$(call activate,$(VENV)); ruff format .
 
 docs: install  ## Make the pages of docs that are made from tests and programs
+	@$(call activate,$(VENV)); python -m tools.acl_page
 	@$(call activate,$(VENV)); python -m tools.operators_page
 	@$(call activate,$(VENV)); python -m tools.onnx_nodes
 	@$(call activate,$(VENV)); python -m tools.models_page
 	@$(call activate,$(VENV)); python -m tools.onnx_models
 
-fuzz: install  ## Give damaged files to all that reads files
+fuzz: install  ## Give damaged files to all that reads files, and any arguments to all calls of acl
 	@$(call activate,$(VENV)); python -m tools.fuzz $(ARGS)
 
 bench: $(BENCH)/.installed  ## Measure, beside the peers that can be installed

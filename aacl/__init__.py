@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from aacl.errors import KernelNotFound as KernelNotFound
     from aacl.errors import KernelOverflow as KernelOverflow
     from aacl.errors import KernelRegistered as KernelRegistered
+    from aacl.errors import KernelTimeout as KernelTimeout
     from aacl.errors import ModelDataError as ModelDataError
     from aacl.errors import ModelInputMismatch as ModelInputMismatch
     from aacl.errors import ModelOutputMismatch as ModelOutputMismatch
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from aacl.errors import ModelRunError as ModelRunError
     from aacl.errors import NotCurrent as NotCurrent
     from aacl.errors import NotInitialized as NotInitialized
+    from aacl.errors import NotPermitted as NotPermitted
     from aacl.errors import NotSupported as NotSupported
     from aacl.errors import OperatorNotFound as OperatorNotFound
     from aacl.errors import OutOfMemory as OutOfMemory
@@ -115,6 +117,7 @@ _ROOMS = {
         "KernelNotFound",
         "KernelOverflow",
         "KernelRegistered",
+        "KernelTimeout",
         "ModelDataError",
         "ModelInputMismatch",
         "ModelOutputMismatch",
@@ -122,6 +125,7 @@ _ROOMS = {
         "ModelRunError",
         "NotCurrent",
         "NotInitialized",
+        "NotPermitted",
         "NotSupported",
         "OperatorNotFound",
         "OutOfMemory",

@@ -1,12 +1,13 @@
-"""Addresses and sizes as programs give them: any whole number, NumPy's included."""
+"""Addresses, sizes and times as programs give them: any number of the right kind, NumPy's included."""
 
 from __future__ import annotations
 
+from math import isfinite
 from operator import index
 
 from aacl.errors import InvalidArgument
 
-__all__ = ("size", "whole")
+__all__ = ("seconds", "size", "whole")
 
 
 def whole(value: object, what: str) -> int:
@@ -31,3 +32,18 @@ def size(value: object) -> int:
     if nbytes < 0:
         raise InvalidArgument(f"a number of bytes is not negative; {nbytes} was given")
     return nbytes
+
+
+def seconds(value: object, what: str) -> float:
+    """Return a time above 0.
+
+    Raises:
+        InvalidArgument: it is 0, negative or endless, or no number.
+    """
+    try:
+        time = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(f"{what} is a number of seconds, not {value!r}") from None
+    if not (isfinite(time) and time > 0):
+        raise InvalidArgument(f"{what} is a number of seconds above 0; {value!r} was given")
+    return time

@@ -11,8 +11,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
-from aacl.errors import NotSupported
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -227,10 +225,14 @@ class DeviceBackend(ABC):
     properties: DeviceProperties
     base: int
     """The first address of the device's memory; ``properties.memory`` bytes follow."""
+    page: int = 2 << 20
+    """What addresses and sizes of mapped memory are multiples of, in bytes."""
 
     @abstractmethod
     def view(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Return a C-contiguous array on device memory; it keeps the memory mapped as long as it lives."""
+        """Return a C-contiguous array on device memory; it keeps the memory mapped as long as it lives,
+        but for reserved addresses, which the caller keeps.
+        """
 
     @abstractmethod
     def copy(self, target: int, source: int, nbytes: int) -> None:
@@ -240,9 +242,7 @@ class DeviceBackend(ABC):
     def fill(self, address: int, value: int, nbytes: int) -> None:
         """Set every byte of a span that the caller has checked."""
 
-    page: int = 2 << 20
-    """What addresses and sizes of mapped memory are multiples of, in bytes."""
-
+    @abstractmethod
     def allocate_pages(self, nbytes: int) -> Pages:
         """Return new bytes that have no address; ``nbytes`` is a multiple of `page`.
 
@@ -250,8 +250,8 @@ class DeviceBackend(ABC):
             OutOfMemory: there are not so many.
             NotSupported: the device maps no memory.
         """
-        raise NotSupported(f"{self.properties.name} cannot map {nbytes} bytes of memory at addresses of choice")
 
+    @abstractmethod
     def import_pages(self, handle: int) -> Pages:
         """Return bytes that another process shares, by the number that `Pages.share` returned there.
 
@@ -260,8 +260,8 @@ class DeviceBackend(ABC):
             NotPermitted: its owner does not allow it.
             NotSupported: the device shares no memory.
         """
-        raise NotSupported(f"{self.properties.name} cannot share memory between processes, as by handle {handle:#x}")
 
+    @abstractmethod
     def reserve(self, nbytes: int, alignment: int, wanted: int) -> int:
         """Return the first of ``nbytes`` addresses, to map bytes at; `view` takes them, mapped or not.
 
@@ -274,11 +274,12 @@ class DeviceBackend(ABC):
             OutOfMemory: so many are not free.
             NotSupported: the device maps no memory.
         """
-        raise NotSupported(f"{self.properties.name} cannot reserve {nbytes} addresses")
 
+    @abstractmethod
     def hide(self, address: int, nbytes: int) -> None:
         """Take what is mapped at reserved addresses away; nothing uses it any more."""
 
+    @abstractmethod
     def release(self, address: int, nbytes: int) -> None:
         """Give all addresses of one `reserve` back; nothing uses them any more. Finalizers call it."""
 

@@ -200,9 +200,9 @@ class Stream(_Block[_Stream]):
         """Put a mark behind what is queued; does not wait."""
         return self.stream.record_event(event)
 
-    def wait_event(self, event: Event) -> None:
-        """Let what is submitted from now on wait for an event; does not wait itself."""
-        self.stream.wait_event(event)
+    def wait_event(self, event: Event, timeout: float | None = None) -> None:
+        """Let what is submitted from now on wait for an event; does not wait itself. See `aacl.Stream.wait_event`."""
+        self.stream.wait_event(event, timeout)
 
     def synchronize(self, timeout: float | None = None) -> None:
         """Wait until everything submitted so far is over; see `aacl.blocking.synchronize`."""

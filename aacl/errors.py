@@ -29,11 +29,13 @@
     ├── EventNotRecorded          107006  the event holds no time yet
     ├── EventReversed             107007  the end lies before the start
     ├── Aborted                   107023  dropped by abort() before it started
+    ├── NotPermitted              207006  another process does not allow it
     ├── OutOfMemory               207001  the device has no such span free
     ├── WouldBlock                207014  the queue is full
     ├── StreamError               507000  work of a stream failed and nobody received it
     │   ├── KernelError           507018  an operator's kernel failed
-    │   │   └── KernelOverflow    507043  it wrote where it may not
+    │   │   ├── KernelOverflow    507043  it wrote where it may not
+    │   │   └── KernelTimeout     507014  it ran longer than its stream allows
     │   └── ModelRunError         507011  a model's run failed
     └── WaitTimeout               507046  a wait ran out of time; the work goes on
         └── EventTimeout          507047  the same, waiting for an event
@@ -66,6 +68,7 @@ __all__ = (
     "KernelNotFound",
     "KernelOverflow",
     "KernelRegistered",
+    "KernelTimeout",
     "ModelDataError",
     "ModelInputMismatch",
     "ModelOutputMismatch",
@@ -73,6 +76,7 @@ __all__ = (
     "ModelRunError",
     "NotCurrent",
     "NotInitialized",
+    "NotPermitted",
     "NotSupported",
     "OperatorNotFound",
     "OutOfMemory",
@@ -144,7 +148,13 @@ class ModelDataError(InvalidArgument, code=145006):
 
 
 class KernelLoadError(InvalidArgument, code=100025):
-    """Bytes are no shared object of this machine, or lack the kernel asked for."""
+    """Bytes are no shared object of this machine, or lack the kernel asked for.
+
+    Attributes:
+        is_foreign: whether they are a shared object or program of another machine, such as the device's own.
+    """
+
+    is_foreign = False
 
 
 class AlreadyRegistered(InvalidArgument, code=100030):
@@ -211,6 +221,10 @@ class Aborted(AclError, code=107023):
     """The command was dropped by ``abort()``, or by the end of a block, before it started."""
 
 
+class NotPermitted(AclError, code=207006):
+    """Something belongs to another process, which does not allow this one to use it."""
+
+
 class OutOfMemory(AclError, code=207001):
     """The device has no free span of that size."""
 
@@ -229,6 +243,10 @@ class KernelError(StreamError, code=507018):
 
 class KernelOverflow(KernelError, code=507043):
     """A program's own kernel wrote outside its outputs and workspaces; found when ``AACL_CHECK_KERNELS`` is 1."""
+
+
+class KernelTimeout(KernelError, code=507014):
+    """An operator's kernel took longer than its stream's ``operator_timeout``; told when it has ended."""
 
 
 class ModelRunError(StreamError, code=507011):

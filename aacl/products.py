@@ -14,6 +14,8 @@ import os
 import re
 from typing import NamedTuple
 
+from aacl.errors import InvalidArgument
+
 __all__ = ("Feature", "Product", "is_strict", "product_of")
 
 
@@ -68,5 +70,12 @@ def product_of(soc: str) -> Product | None:
 
 
 def is_strict() -> bool:
-    """Whether ``AACL_STRICT`` in the environment asks for the refusals of the real product."""
-    return os.environ.get("AACL_STRICT", "").strip() not in ("", "0")
+    """Whether ``AACL_STRICT`` in the environment asks for the refusals of the real product.
+
+    Raises:
+        InvalidArgument: it is neither 0 nor 1.
+    """
+    text = os.environ.get("AACL_STRICT", "").strip() or "0"
+    if text not in ("0", "1"):
+        raise InvalidArgument(f"AACL_STRICT is {text!r}; set it to 0 or 1")
+    return text == "1"

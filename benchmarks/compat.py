@@ -1,4 +1,4 @@
-"""The compat face: memory calls beside the bare work, and an operator by handles beside ONNX Runtime.
+"""The compat face: small calls beside the bare work, how soon waits end, and an operator by handles beside ONNX Runtime.
 
 Both sides of the memory rows are a few microseconds of Python, on which noise only adds: the first
 deciles of short rounds are compared.
@@ -18,8 +18,8 @@ import numpy as np
 
 import acl
 from aacl.converter import convert_operators
-from benchmarks import _adds
-from benchmarks._harness import Samples, Side, Spread, Steps, alternate, timed
+from benchmarks import _adds, _calls, _wakes
+from benchmarks._harness import Side, Steps, alternate, timed
 from benchmarks._result import Result, at_most
 
 __all__ = ("measure",)
@@ -35,13 +35,15 @@ INT32, ND = 3, 2
 
 
 def measure() -> list[Result]:
-    """Measure malloc and free, memcpy, and execute_v2 with synchronize_stream."""
+    """Measure malloc and free, memcpy, other small calls, wake-ups, and execute_v2 with synchronize_stream."""
     with tempfile.TemporaryDirectory() as folder, _device(Path(folder)):
         results = asyncio.run(_memory(""))
         blocks = [_malloc() for _ in range(BLOCKS)]
         results += asyncio.run(_memory(f", {BLOCKS:,} live blocks"))
         for block in blocks:
             _check(acl.rt.free(block))
+        results += asyncio.run(_calls.measure())
+        results += asyncio.run(_wakes.measure())
         return [*results, *asyncio.run(_operator())]
 
 
@@ -63,17 +65,10 @@ def _device(folder: Path) -> Iterator[None]:
 async def _memory(suffix: str) -> list[Result]:
     samples = await alternate({**_allocation(), **_copies()}, MEMORY_ROUNDS)
     return [
-        _above(samples, f"malloc + free{suffix}", "malloc + free", "C malloc + free"),
-        _above(samples, f"memcpy of 4 KiB to the device{suffix}", "to the device", "memmove"),
-        _above(samples, f"memcpy of 4 KiB from the device{suffix}", "from the device", "memmove"),
+        _calls.above_bare(samples, f"malloc + free{suffix}", "malloc + free", "C malloc + free"),
+        _calls.above_bare(samples, f"memcpy of 4 KiB to the device{suffix}", "to the device", "memmove"),
+        _calls.above_bare(samples, f"memcpy of 4 KiB from the device{suffix}", "from the device", "memmove"),
     ]
-
-
-def _above(samples: Samples, name: str, side: str, bare: str) -> Result:
-    spread = samples.decile_difference(side, bare)
-    detail = ", ".join(f"{each} {samples.decile(each) * 1e6:.2f} µs" for each in (side, bare))
-    in_microseconds = Spread(spread.value * 1e6, spread.low * 1e6, spread.high * 1e6)
-    return at_most(f"{name}, above bare", in_microseconds, 2.5, "µs", detail)
 
 
 def _allocation() -> dict[str, Side]:

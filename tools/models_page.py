@@ -1,6 +1,6 @@
-"""Write docs/models.md anew: run every program and command that it shows, and put in what came out.
+"""Write pages of docs anew: run every program and command that they show, and put in what came out.
 
-A block of Python behind a line that ends in "`name.py`:" is a file. In a block of console, lines that begin with
+A block behind a line that ends in "`name.py`:" is a file. In a block of console, lines that begin with
 "$ " are commands, a backslash at their end goes on with the next line, and the rest is what they printed.
 """
 
@@ -14,9 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ("PAGE", "renewed")
+__all__ = ("GUIDE", "PAGE", "renewed")
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
+_DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE, GUIDE = _DOCS / "models.md", _DOCS / "from-pyacl.md"
 _BLOCK = re.compile(r"(?:`(?P<name>[\w.]+)`:\n\n)?```(?P<kind>\w+)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -62,9 +63,10 @@ def _printed(command: str, folder: Path) -> str:
 
 
 def main() -> None:
-    """Write the page."""
-    with tempfile.TemporaryDirectory() as folder:
-        PAGE.write_text(renewed(PAGE.read_text(), Path(folder)))
+    """Write the pages."""
+    for page in (PAGE, GUIDE):
+        with tempfile.TemporaryDirectory() as folder:
+            page.write_text(renewed(page.read_text(), Path(folder)))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ __all__ = ("main",)
 _VARIABLES = (
     "environment: AACL_BACKEND, the backend (cpu); AACL_DEVICES, how many devices there are (2); AACL_DEVICE_MEMORY, "
     "the memory of each (8G); AACL_CORES, the threads of each (the process's cores); AACL_SOC, its name (Ascend310P3); "
+    "AACL_CANN_VERSION, the release of CANN that acl says it is (8.5.0); "
     "AACL_CHECK_KERNELS=1 looks for writes of own kernels outside their outputs; AACL_STRICT=1 makes acl refuse what the "
     "product lacks"
 )

@@ -13,6 +13,8 @@ from aacl.memory._rules import MALLOC, AllocationRule
 
 if TYPE_CHECKING:
     from aacl.abc import DeviceProperties
+    from aacl.memory._addresses import AddressRange
+    from aacl.memory._physical import PhysicalMemory
     from aacl.memory._space import MemoryInfo
 
 __all__ = ("Device", "DeviceStatistics")
@@ -84,6 +86,56 @@ class Device(AsyncResource):
         """
         self._check_open("allocate on")
         return allocate(self._shared.memory, nbytes, rule)
+
+    def allocate_physical(self, nbytes: int) -> PhysicalMemory:
+        """Return new memory that has no address until it is mapped at one; all bytes are 0.
+
+        Args:
+            nbytes: how many; a multiple of 2 MiB.
+
+        Raises:
+            InvalidArgument: these are no whole pages.
+            OutOfMemory: the device has not so many.
+            ClosedResource: the device is not open.
+        """
+        from aacl.memory._physical import allocate_physical
+
+        self._check_open("allocate on")
+        return allocate_physical(self._shared.memory, nbytes)
+
+    def import_physical(self, handle: int) -> PhysicalMemory:
+        """Return the memory that another process shares; both see the same bytes.
+
+        Args:
+            handle: what `PhysicalMemory.share` returned there.
+
+        Raises:
+            InvalidArgument: nothing is shared under that number, any more.
+            NotPermitted: its owner does not allow this process.
+            ClosedResource: the device is not open.
+        """
+        from aacl.memory._physical import import_physical
+
+        self._check_open("import memory to")
+        return import_physical(self._shared.memory, handle)
+
+    def reserve_addresses(self, nbytes: int, *, alignment: int = 0, wanted: int = 0) -> AddressRange:
+        """Return addresses without memory, where physical memory can be mapped.
+
+        Args:
+            nbytes: how many; a multiple of 2 MiB.
+            alignment: a power of two that the first one is a multiple of, at least that of 2 MiB.
+            wanted: the first one, if it can be had; 0 for any.
+
+        Raises:
+            InvalidArgument: these are no whole pages, or the alignment is none.
+            OutOfMemory: so many addresses are not free.
+            ClosedResource: the device is not open.
+        """
+        from aacl.memory._addresses import reserve
+
+        self._check_open("reserve addresses of")
+        return reserve(self._shared.memory, nbytes, alignment, wanted)
 
     def memory(self) -> MemoryInfo:
         """Return how the device's memory is used now, in bytes."""

@@ -17,7 +17,7 @@
  * In scope of the body are
  *
  *     const void *const *inputs      the elements of each input; NULL for an absent one. They may only be read. How many
- *                                    there are is the program's business: the selector checks it before it chooses.
+ *                                    there are AACL_KERNEL_TAKES says; without it the selector has to check that.
  *     void *const *outputs           the elements of each output
  *     void *const *workspaces        the launch's workspaces, which all its blocks share
  *     const void *tiling             the launch's tiling bytes, aligned to 64 bytes
@@ -29,6 +29,25 @@
  *
  * AACL_FAIL(code) ends the block and fails the launch with a status, any int but 0. It belongs in the body itself: a
  * function that the body calls has to return first.
+ *
+ * AACL_KERNEL_TAKES(vector_add, 2, 1, 0, sizeof(tiling_t)), beside the kernel and without a semicolon, says how many
+ * inputs, outputs and workspaces it uses, and how many bytes of tiling. A launch with fewer is refused before it runs.
+ *
+ * A function that a program launches by itself, without an operator, takes a structure of its own making:
+ *
+ *     typedef struct {
+ *         AACL_ARGUMENT const float *x;
+ *         AACL_ARGUMENT float *y;
+ *         AACL_ARGUMENT int count;
+ *     } twice_t;
+ *     AACL_GLOBAL(twice, twice_t) {
+ *         for (long i = block; i < args->count; i += blocks) args->y[i] = 2 * args->x[i];
+ *     }
+ *
+ * AACL_ARGUMENT puts each member at a multiple of 8 bytes, where arguments that are appended one by one lie. In scope
+ * of the body are args, a pointer to the structure, and block and blocks as above. A launch with fewer bytes than the
+ * structure has is refused before it runs; what the pointers in it point to is the program's business, and
+ * AACL_CHECK_KERNELS=1 does not look at it.
  */
 #ifndef AACL_KERNEL_H
 #define AACL_KERNEL_H
@@ -78,6 +97,39 @@ AACL_C_ AACL_EXPORT_ AACL_WEAK_ int aacl_kernels_abi(void) { return AACL_KERNEL_
         return aacl_status;                                                                \
     }                                                                                      \
     static void aacl_body_##name(AACL_PARAMETERS_, AACL_UNUSED_ long block,                \
+                                 AACL_UNUSED_ long blocks, AACL_UNUSED_ int *aacl_status)
+
+/* Say what a kernel uses at least; a launch is checked against it. */
+#define AACL_KERNEL_TAKES(name, inputs, outputs, workspaces, tiling_bytes)                 \
+    AACL_C_ AACL_EXPORT_ long aacl_takes_##name(int which);                                \
+    AACL_C_ AACL_EXPORT_ long aacl_takes_##name(int which) {                               \
+        const long numbers[] = {(inputs), (outputs), (workspaces), (long)(tiling_bytes)};  \
+        return which >= 0 && which < 4 ? numbers[which] : -1;                              \
+    }
+
+#define AACL_ARGUMENT __attribute__((aligned(8)))
+
+/*
+ * Define a function that is launched by itself; its body follows. The library exports a function that runs blocks, as
+ * that of a kernel does, named aacl_global_ and the function's name, and one that tells the bytes of its arguments.
+ */
+#define AACL_GLOBAL(name, type)                                                            \
+    static void aacl_body_##name(AACL_UNUSED_ const type *args, AACL_UNUSED_ long block,   \
+                                 AACL_UNUSED_ long blocks, AACL_UNUSED_ int *aacl_status); \
+    AACL_C_ AACL_EXPORT_ long aacl_bytes_##name(void);                                     \
+    AACL_C_ AACL_EXPORT_ long aacl_bytes_##name(void) { return (long)sizeof(type); }       \
+    AACL_C_ AACL_EXPORT_ int aacl_global_##name(const void *args, long first, long end,    \
+                                                long blocks, long *failed);                \
+    AACL_C_ AACL_EXPORT_ int aacl_global_##name(const void *args, long first, long end,    \
+                                                long blocks, long *failed) {               \
+        int aacl_status = 0;                                                               \
+        for (; first < end && !aacl_status; ++first) {                                     \
+            *failed = first;                                                               \
+            aacl_body_##name((const type *)args, first, blocks, &aacl_status);             \
+        }                                                                                  \
+        return aacl_status;                                                                \
+    }                                                                                      \
+    static void aacl_body_##name(AACL_UNUSED_ const type *args, AACL_UNUSED_ long block,   \
                                  AACL_UNUSED_ long blocks, AACL_UNUSED_ int *aacl_status)
 
 #define AACL_FAIL(code)         \

@@ -65,6 +65,11 @@ class Buffer:
         """Whether `free` was called."""
         return self._lease is None
 
+    @property
+    def device_index(self) -> int:
+        """The number of the device that it is on; -1 for memory of the host."""
+        return self._space.index
+
     def free(self) -> None:
         """End the program's use of the span.
 

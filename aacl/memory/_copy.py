@@ -43,10 +43,14 @@ def check_span(address: int, nbytes: int, act: str) -> Lease | None:
     return None
 
 
-def copy(target: int, source: int, nbytes: int) -> None:
+def copy(target: int, source: int, nbytes: int) -> int:
     """Copy ``nbytes`` between any two addresses, of host or device memory, at once.
 
     Device addresses may point into an allocation. Overlapping spans are copied as memmove does.
+
+    Returns:
+        The direction: 0 from host to host, 1 from host to device, 2 from device to host, 3 on devices; also when
+        there was nothing to copy, as far as addresses tell.
 
     Raises:
         InvalidMemoryRange: bytes outside an allocation, or host memory that is not mapped or not writable.
@@ -54,21 +58,23 @@ def copy(target: int, source: int, nbytes: int) -> None:
     """
     if type(target) is not int or type(source) is not int or type(nbytes) is not int or nbytes < 0:
         target, source, nbytes = whole(target, "an address"), whole(source, "an address"), size(nbytes)
-    if not nbytes:
-        return
     to, of = space_of(target), space_of(source)
+    if not nbytes:
+        return (to is not None) + 2 * (of is not None)
     if to is not None:
         to.check(target, nbytes, "write")
         if of is None:
             _host.read(target, source, nbytes)
-        else:
-            of.check(source, nbytes, "read")
-            to.backend.copy(target, source, nbytes)
-    elif of is not None:
+            return 1
+        of.check(source, nbytes, "read")
+        to.backend.copy(target, source, nbytes)
+        return 3
+    if of is not None:
         of.check(source, nbytes, "read")
         _host.write(target, source, nbytes)
-    else:
-        _copy_on_host(target, source, nbytes)
+        return 2
+    _copy_on_host(target, source, nbytes)
+    return 0
 
 
 def _copy_on_host(target: int, source: int, nbytes: int) -> None:

@@ -50,9 +50,10 @@ class _Spans(threading.local):
 
 _spans = _Spans()
 _trusted: dict[int, int] = {}
-_kept: OrderedDict[int, tuple[int, object]] = OrderedDict()
+_kept: OrderedDict[int, tuple[int, int, object]] = OrderedDict()
+"""(bytes, bytes that are relied on, owner) by address."""
 _kept_bytes = 0
-_kept_lock = threading.Lock()
+_kept_lock = threading.RLock()  # a signal's handler, or a finalizer, may ask for an address in between
 
 
 def _prototype(name: str) -> ctypes._NamedFuncPointer | None:
@@ -81,20 +82,29 @@ def distrust(address: int) -> None:
     _trusted.pop(address, None)
 
 
-def keep(address: int, nbytes: int, owner: object) -> None:
+def keep(address: int, nbytes: int, owner: object, *, is_lasting: bool = True) -> None:
     """Keep the owner of a span alive for a while, and rely on the span meanwhile.
 
     The newest spans are kept, bounded by count and by bytes; programs name
     memory of temporaries that would be gone when the address is used.
+
+    Args:
+        address: the span's first byte.
+        nbytes: its length.
+        owner: what is kept.
+        is_lasting: whether the span can be read and written as long as the owner lives. Another one is checked whenever
+            it is used: a mapped file, for one, may be read-only, or end.
     """
     global _kept_bytes
+    dropped = []  # their finalizers run outside the lock
     with _kept_lock:
         old = _kept.pop(address, None)
-        _kept[address] = (nbytes, owner)
+        _kept[address] = (nbytes, nbytes if is_lasting else 0, owner)
         _kept_bytes += nbytes - (old[0] if old else 0)
         while _kept and (len(_kept) > _KEPT_OBJECTS or _kept_bytes > _KEPT_BYTES):
-            _, (freed, _) = _kept.popitem(last=False)
-            _kept_bytes -= freed
+            _, last = _kept.popitem(last=False)
+            _kept_bytes -= last[0]
+            dropped.append(last)
 
 
 def is_known(address: int, nbytes: int) -> bool:
@@ -102,7 +112,7 @@ def is_known(address: int, nbytes: int) -> bool:
     length = _trusted.get(address)
     if length is None:
         kept = _kept.get(address)
-        length = kept[0] if kept is not None else 0
+        length = kept[1] if kept is not None else 0
     return nbytes <= length
 
 
@@ -247,3 +257,12 @@ def _unmapped(act: str, address: int, nbytes: int, done: int) -> InvalidMemoryRa
         + (f" from {address + done:#x} on" if done else "")
         + "; is the pointer right, and its owner alive?"
     )
+
+
+def _after_fork() -> None:
+    """Another thread of the parent may have held the lock."""
+    global _kept_lock
+    _kept_lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

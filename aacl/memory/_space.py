@@ -29,9 +29,22 @@ if TYPE_CHECKING:
     from weakref import ReferenceType
 
     from aacl.abc import DeviceBackend
+    from aacl.memory._addresses import AddressRange
     from aacl.memory._rules import AllocationRule
 
-__all__ = ("PLANS_KEPT", "Bin", "DeviceMemory", "Epoch", "Lease", "MemoryInfo", "holders", "space_of", "spaces")
+__all__ = (
+    "PLANS_KEPT",
+    "Bin",
+    "DeviceMemory",
+    "Epoch",
+    "Lease",
+    "MemoryInfo",
+    "holders",
+    "range_of",
+    "ranges",
+    "space_of",
+    "spaces",
+)
 
 PLANS_KEPT = 2048
 """Plans of a generation, of which there are two: some 2 KB each."""
@@ -199,13 +212,14 @@ class DeviceMemory:
             hold(lease)
 
     def find(self, address: int) -> Block | None:
-        """Return the block that holds this address and is in use, or None."""
+        """Return the block that holds this address and is in use, or None; what is mapped side by side is one block."""
         with self._lock:
             block = self._planner.find(address)
-            if block is None:
-                return None
-            lease = block.owner
-            return None if lease.freed or getrefcount(lease) <= _UNUSED else block
+            if block is not None:
+                lease = block.owner
+                return None if lease.freed or getrefcount(lease) <= _UNUSED else block
+        mapped = range_of(address)
+        return None if mapped is None else mapped.find(address)
 
     def check(self, address: int, nbytes: int, act: str) -> Block:
         """Return the block in which ``nbytes`` from ``address`` lie.
@@ -213,17 +227,34 @@ class DeviceMemory:
         Raises:
             InvalidMemoryRange: they are not within one live allocation.
         """
-        block = self.find(address)
+        with self._lock:  # `find`, written out: each copy comes here
+            block = self._planner.find(address)
+            if block is not None:
+                lease = block.owner
+                if lease.freed or getrefcount(lease) <= _UNUSED:
+                    block = None
         if block is None:
-            raise InvalidMemoryRange(
-                f"cannot {act} {nbytes} bytes at {address:#x}: device {self.index} has no allocation there; "
-                "it was freed, or the pointer is wrong"
-            )
+            block = self._mapped(address, nbytes, act)
         room = block.start + block.reserved - address
         if nbytes > room:
             raise InvalidMemoryRange(
                 f"cannot {act} {nbytes} bytes at {address:#x}: only {room} bytes are left there of the allocation "
                 f"of {block.reserved} bytes at {block.start:#x} on device {self.index}"
+            )
+        return block
+
+    def _mapped(self, address: int, nbytes: int, act: str) -> Block:
+        """Return what is mapped at an address that no allocation holds."""
+        mapped = range_of(address)
+        block = None if mapped is None else mapped.find(address)
+        if block is None:
+            raise InvalidMemoryRange(
+                f"cannot {act} {nbytes} bytes at {address:#x}: "
+                + (
+                    f"device {self.index} has no allocation there; it was freed, or the pointer is wrong"
+                    if mapped is None
+                    else f"no memory is mapped there in {mapped!r}"
+                )
             )
         return block
 
@@ -245,6 +276,8 @@ class DeviceMemory:
         if self in spaces:
             spaces.remove(self)
         self.closed = True
+        for each in [each for each in ranges if each._space is self]:
+            each.close()
         with self._lock:
             # Bins and plans know this memory, which knows them: taken apart, nothing waits for the collector.
             self.plans.clear()
@@ -337,13 +370,27 @@ class DeviceMemory:
 spaces: list[DeviceMemory] = []
 """The memories of all open devices; few, so that a scan finds an address's device."""
 
+ranges: list[AddressRange] = []
+"""The reserved address ranges of all open devices; few, and none in most programs."""
+
 holders: list[Callable[[Lease], object]] = []
 """Called with each lease that a program gives up: a stream with work under way holds it until that is over."""
 
 
 def space_of(address: int) -> DeviceMemory | None:
-    """Return the open device memory whose range holds this address."""
+    """Return the open device memory whose range, or one of whose reserved ones, holds this address."""
     for space in spaces:
         if space.base <= address < space.base + space.total:
             return space
+    if ranges:
+        found = range_of(address)
+        return None if found is None else found._space
+    return None
+
+
+def range_of(address: int) -> AddressRange | None:
+    """Return the reserved address range that holds this address."""
+    for each in ranges:
+        if each.address <= address < each.address + each.nbytes:
+            return each
     return None

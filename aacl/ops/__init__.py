@@ -18,6 +18,9 @@ from aacl.ops._plan import infer as infer
 from aacl.ops._schema import OperatorSchema as OperatorSchema
 
 if TYPE_CHECKING:
+    from aacl.ops._binary import KernelBinary as KernelBinary
+    from aacl.ops._binary import KernelFunction as KernelFunction
+    from aacl.ops._kernel_call import KernelCall as KernelCall
     from aacl.ops._launch import Block as Block
     from aacl.ops._launch import Launch as Launch
     from aacl.ops._registration import Registration as Registration
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = (
     "Block",
+    "KernelBinary",
+    "KernelCall",
+    "KernelFunction",
     "Launch",
     "Operation",
     "Operator",
@@ -46,6 +52,9 @@ _load_own, _ = lazy_names(
     __name__,
     {
         "Block": "aacl.ops._launch",
+        "KernelBinary": "aacl.ops._binary",
+        "KernelCall": "aacl.ops._kernel_call",
+        "KernelFunction": "aacl.ops._binary",
         "Launch": "aacl.ops._launch",
         "Registration": "aacl.ops._registration",
         "SharedKernel": "aacl.ops._shared_object",

@@ -81,9 +81,11 @@ def check_shared_object(image: bytes, host: ElfHeader, what: str) -> ElfHeader:
     """
     header = read_header(image, what)
     if (header.machine, header.bits, header.is_little) != (host.machine, host.bits, host.is_little):
-        raise KernelLoadError(
+        error = KernelLoadError(
             f"{what} is an ELF file for {header.machine_name}; this machine is {host.machine_name}: compile it here"
         )
+        error.is_foreign = True
+        raise error
     if header.type == _RELOCATABLE:
         raise KernelLoadError(f"{what} is an ELF relocatable object (.o), not a shared one; link it with -shared")
     if header.type != _SHARED:

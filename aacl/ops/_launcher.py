@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,14 +14,13 @@ from aacl.memory._rules import AllocationRule
 from aacl.ops._guard import Fenced
 from aacl.ops._launch import Block
 from aacl.ops._shared_object import SharedKernel
-from aacl.streams._budget import UNKNOWN, Cost
-from aacl.streams._waiting import here
+from aacl.ops._spread import LaunchCost, address_of, aligned, run_blocks
 from aacl.streams._work import OwnError
 
 if TYPE_CHECKING:
-    from aacl.abc import Array
     from aacl.memory._space import DeviceMemory, Lease
     from aacl.ops._launch import Launch
+    from aacl.ops._spread import RunBlocks
 
 __all__ = ("Launcher", "PythonKernel")
 
@@ -32,29 +30,8 @@ tiling bytes."""
 
 _WORKSPACE = AllocationRule("workspace", 64, 32, 32)
 _BYTE = np.dtype(np.uint8)
-_TILING_ALIGNMENT = 64
-_SHORT_RUN, _LONG_RUN = 500_000, 2_000_000  # nanoseconds of all blocks together
 
 Arrays: TypeAlias = "tuple[Any, ...]"
-RunBlocks: TypeAlias = "Callable[[int, int], object]"
-"""Called with the first block and the one behind the last."""
-
-
-class LaunchCost(Cost):
-    """What a launch costs: the time of all its blocks together, since on a submitter's thread they run one by one.
-
-    Attributes:
-        busy: nanoseconds that the blocks of the latest run took together.
-    """
-
-    __slots__ = ("busy",)
-
-    def __init__(self) -> None:
-        super().__init__(UNKNOWN)
-        self.busy = 0
-
-    def learn(self, elapsed: int) -> None:
-        super().learn(max(elapsed, self.busy))
 
 
 class Launcher:
@@ -87,7 +64,7 @@ class Launcher:
         """
         self._label, self._launch, self._kernel, self._memory = label, launch, kernel, memory
         self._reads, self._is_checked, self._count = reads, is_checked, launch.blocks
-        self._tiling = _aligned(launch.tiling) if isinstance(kernel, SharedKernel) else None
+        self._tiling = aligned(launch.tiling) if isinstance(kernel, SharedKernel) else None
         self.cost = LaunchCost()
 
     def __call__(self, *arrays: Any) -> None:
@@ -113,36 +90,7 @@ class Launcher:
         return tuple([view(lease.address, (nbytes,), _BYTE) for lease, nbytes in pairs])
 
     def _run(self, inputs: Arrays, outputs: Arrays, workspaces: Arrays) -> None:
-        run, count = self._bound(inputs, outputs, workspaces), self._groups()
-        times = [0] * count
-
-        def run_timed(group: int) -> None:
-            began, was_kernel = perf_counter_ns(), here.is_kernel
-            here.is_kernel = True  # a kernel that waits for a stream's work might wait for itself
-            try:
-                run(self._count * group // count, self._count * (group + 1) // count)
-            finally:
-                here.is_kernel = was_kernel
-            times[group] = perf_counter_ns() - began
-
-        if count == 1:
-            run_timed(0)
-        else:
-            self._memory.backend.parallel(run_timed, count)
-        self.cost.busy = sum(times)
-
-    def _groups(self) -> int:
-        """Return into how many groups of blocks, which threads take, a run is split.
-
-        To begin a group takes some 10 µs, since its end waits for the interpreter's lock, and to wake a thread
-        0.1 ms. So short runs stay on one thread; but where each block can have a core it has a thread, since
-        blocks may wait for each other there.
-        """
-        count, cost = self._count, self.cost
-        cores = self._memory.backend.properties.cores
-        if count <= cores or cost.estimate > _LONG_RUN:
-            return count
-        return 1 if cost.busy and cost.estimate <= _SHORT_RUN else cores
+        run_blocks(self._memory.backend, self._bound(inputs, outputs, workspaces), self._count, self.cost)
 
     def _bound(self, inputs: Arrays, outputs: Arrays, workspaces: Arrays) -> RunBlocks:
         """Return a call that runs some blocks on these arrays."""
@@ -165,7 +113,7 @@ class Launcher:
         return run
 
     def _bound_shared(self, kernel: SharedKernel, inputs: Arrays, outputs: Arrays, workspaces: Arrays) -> RunBlocks:
-        function, count, tiling = kernel.function, self._count, _address(self._tiling)
+        function, count, tiling = kernel.function, self._count, address_of(self._tiling)
         reads, writes, spaces = _addresses(inputs), _addresses(outputs), _addresses(workspaces)
 
         def run(first: int, end: int) -> None:
@@ -215,19 +163,7 @@ def _read_only(array: Any) -> Any:
     return view
 
 
-def _aligned(tiling: bytes) -> Array:
-    """Return the bytes of a tiling where a structure of any kind may lie."""
-    room = np.empty(len(tiling) + _TILING_ALIGNMENT, np.uint8)
-    placed = room[-_address(room) % _TILING_ALIGNMENT :]  # never empty: NumPy does not tell where nothing lies
-    placed[: len(tiling)] = np.frombuffer(tiling, np.uint8)
-    return placed
-
-
-def _address(array: Any) -> int:
-    return array.__array_interface__["data"][0]  # type: ignore[no-any-return] # 0.3 µs; `ctypes.data` takes three times that
-
-
 def _addresses(arrays: Arrays) -> Any:
     """Return a C array of pointers, NULL for None; it has one element more than needed, as C has none without."""
-    pointers = [None if array is None else _address(array) for array in arrays]
+    pointers = [None if array is None else address_of(array) for array in arrays]
     return (ctypes.c_void_p * (len(arrays) + 1))(*pointers)

@@ -53,6 +53,8 @@ class Operation(Work[Any]):
 
     __slots__ = ("_key", "_out", "_updates", "attributes", "inputs", "op_type")
 
+    is_timed = True
+
     inputs: tuple[Operand, ...]
     _updates: tuple[Tensor, ...]
 
@@ -118,6 +120,9 @@ class Operation(Work[Any]):
 
     def _plan(self, memory: DeviceMemory, descs: tuple[TensorDesc | None, ...], out: Any = None) -> Plan:
         key = (self.op_type, self._key, *descs) if out is None else (self.op_type, self._key, *descs, out)
+        plan = memory.plans.get(key)
+        if plan is not None:
+            return cast("Plan", plan)
         make = partial(prepare, memory, self.op_type, descs, self.attributes, out)
         return cast("Plan", memory.plan(key, make))
 

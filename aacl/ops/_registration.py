@@ -17,7 +17,7 @@ from aacl.ops._callbacks import discarded, function_of, name_of, noted, words
 from aacl.ops._launch import Launch
 from aacl.ops._launcher import Launcher, PythonKernel
 from aacl.ops._registry import in_force
-from aacl.ops._shared_object import SharedKernel
+from aacl.ops._shared_object import SharedKernel, Takes
 from aacl.tensors._desc import TensorDesc
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ Descs: TypeAlias = "tuple[TensorDesc, ...]"
 OwnKernel: TypeAlias = "SharedKernel | PythonKernel"
 Selector: TypeAlias = "Callable[[Slots, Descs, Mapping[str, Any]], Launch]"
 Infer: TypeAlias = "Callable[[Slots, Mapping[str, Any]], Sequence[TensorDesc]]"
+
+_TAKEN = ("inputs", "outputs", "workspaces", "bytes of tiling")
 
 
 @final
@@ -170,7 +172,8 @@ class Registration:
         """Return the run of what the selector chooses.
 
         Raises:
-            InvalidArgument: a workspace is larger than the device's memory; as `choose` besides.
+            InvalidArgument: a workspace is larger than the device's memory, or the kernel says that it takes more than
+                there is; as `choose` besides.
         """
         launch = self.choose(inputs, outputs, attributes)
         for index, nbytes in enumerate(launch.workspaces):
@@ -180,7 +183,17 @@ class Registration:
                     f"device {memory.index} has {memory.total} (AACL_DEVICE_MEMORY)"
                 )
         kernel = self._kernels[launch.kernel]
+        if isinstance(kernel, SharedKernel) and kernel.takes is not None:
+            self._check_takes(launch, kernel.takes, (len(inputs), len(outputs)))
         return Launcher(self.op_type, launch, kernel, memory, len(inputs), checks_kernels())
+
+    def _check_takes(self, launch: Launch, takes: Takes, tensors: tuple[int, int]) -> None:
+        found = Takes(*tensors, len(launch.workspaces), len(launch.tiling))
+        for what, least, number in zip(_TAKEN, takes, found, strict=True):
+            if number < least:
+                raise InvalidArgument(
+                    f"kernel {launch.kernel!r} of operator {self.op_type} takes {least} {what}; there are {number}"
+                )
 
     def _keep(self, key: Hashable, launch: Launch) -> Launch:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Kernels in host shared objects, made with ``aacl_kernel.h``.
+"""Host shared objects made with ``aacl_kernel.h``, and the operators' kernels in them.
 
 A shared object is checked, tried in a process of its own, and then loaded from a private copy: what
 becomes of the file meanwhile matters to nobody, and where its tables are damaged it is refused, or ends
@@ -14,18 +14,19 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, final
+from typing import IO, Any, NamedTuple, final
 from weakref import WeakValueDictionary, finalize
 
 from aacl.errors import InvalidFile, KernelLoadError
 from aacl.ops._elf import ElfHeader, check_shared_object, exported_names, read_header
 from aacl.ops._trial import load_library, try_library
 
-__all__ = ("SharedKernel", "kernel_include_dir")
+__all__ = ("Library", "SharedKernel", "Takes", "checked_symbol", "image_of", "kernel_include_dir", "library_of")
 
 _ABI = 1
-_PREFIX = "aacl_kernel_"
+_PREFIX, _TAKES = "aacl_kernel_", "aacl_takes_"
 _VERSION = "aacl_kernels_abi"
+_Version, _Numbers = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_int)
 
 _Function = ctypes.CFUNCTYPE(
     ctypes.c_int,
@@ -39,6 +40,16 @@ _Function = ctypes.CFUNCTYPE(
     ctypes.c_void_p,
 )
 """What ``AACL_KERNEL`` defines: inputs, outputs, workspaces, tiling, first block, end, blocks, which failed; the status."""
+
+
+class Takes(NamedTuple):
+    """What a kernel uses at least, as ``AACL_KERNEL_TAKES`` says it."""
+
+    inputs: int
+    outputs: int
+    workspaces: int
+    tiling: int
+    """Bytes."""
 
 
 def kernel_include_dir() -> str:
@@ -55,9 +66,10 @@ class SharedKernel:
 
     Attributes:
         symbol: the name that ``AACL_KERNEL`` gave it.
+        takes: what it uses at least; None where its source does not say it.
     """
 
-    __slots__ = ("_function", "_library", "_what", "symbol")
+    __slots__ = ("_function", "_library", "_what", "symbol", "takes")
 
     def __init__(self, source: str | os.PathLike[str] | bytes | bytearray | memoryview, symbol: str) -> None:
         """Load a kernel.
@@ -71,12 +83,21 @@ class SharedKernel:
             KernelLoadError: these are no bytes of a shared object, it is for another machine, a relocatable object,
                 damaged, made for another version of this runtime, or has no such kernel. The text says which.
         """
-        image, self._what = _read(source)
-        if not isinstance(symbol, str) or not symbol.isidentifier():
-            raise KernelLoadError(f"a kernel's symbol is a name such as 'vector_add', not {symbol!r}")
-        self.symbol = symbol
-        self._library = _load(image, symbol, self._what)
-        self._function = self._library.kernel(symbol, self._what)
+        image, self._what = image_of(source)
+        self.symbol = checked_symbol(symbol)
+        self._library = library_of(image, self._what, (_PREFIX + symbol, _TAKES + symbol))
+        self._function, self.takes = self._kernel()
+
+    def _kernel(self) -> tuple[Callable[..., int], Takes | None]:
+        """Return the function, and what it takes."""
+        library, symbol = self._library, self.symbol
+        address, numbers = library.addresses((_PREFIX + symbol, _TAKES + symbol), self._what)
+        if not address:
+            raise KernelLoadError(
+                f"the ELF file {self._what} has no kernel {symbol!r}; {library.contents(_PREFIX, 'AACL_KERNEL(name)')}"
+            )
+        takes = Takes(*map(_Numbers(numbers), range(len(Takes._fields)))) if numbers else None
+        return _Function(address), takes
 
     @property
     def function(self) -> Callable[..., int]:
@@ -87,17 +108,17 @@ class SharedKernel:
         return f"<SharedKernel {self.symbol} of {self._what}>"
 
 
-class _Library:
+class Library:
     """A loaded shared object; unloaded with its last reference."""
 
-    def __init__(self, image: bytes, symbol: str, what: str) -> None:
+    def __init__(self, image: bytes, names: tuple[str, ...], what: str) -> None:
         self._header = check_shared_object(image, _host(), what)
         self._names = exported_names(image, self._header)
         # The loader knows libraries by their paths, and this one names the open file: it stays open as long.
         self._file = file = _private_copy(image)
-        self._tried: set[str] = set()
+        self._tried: set[tuple[str, ...]] = set()
         try:
-            self._try(symbol, what)
+            self._try(names, what)
             self._handle = load_library(self._path)
         except OSError as error:
             file.close()
@@ -111,50 +132,81 @@ class _Library:
     def _path(self) -> str:
         return f"/proc/self/fd/{self._file.fileno()}"
 
-    def kernel(self, symbol: str, what: str) -> Callable[..., int]:
-        """Return a kernel's function."""
-        self._try(symbol, what)
-        try:
-            abi = ctypes.CFUNCTYPE(ctypes.c_int)(_ctypes.dlsym(self._handle, _VERSION))()
-        except OSError:
+    def addresses(self, names: tuple[str, ...], what: str) -> list[int]:
+        """Return where functions are; 0 for one that there is not.
+
+        Raises:
+            KernelLoadError: the library was not made with ``aacl_kernel.h``, or with that of another version; or
+                looking for the functions ended another process.
+        """
+        self._try(names, what)
+        self._check_version(what)
+        return [self._find(name) for name in names]
+
+    def names(self, prefix: str) -> tuple[str, ...]:
+        """Return what it exports under a prefix, without that."""
+        return tuple([name.removeprefix(prefix) for name in self._names if name.startswith(prefix)])
+
+    def contents(self, prefix: str, macro: str) -> str:
+        """Return what texts say of the functions that a macro defines."""
+        names = self.names(prefix)
+        return f"it has {', '.join(names)}" if names else f"it has none: define one with {macro} {{ ... }}"
+
+    def _check_version(self, what: str) -> None:
+        address = self._find(_VERSION)
+        if not address:
             raise KernelLoadError(
                 f"the ELF file {what} was not made with aacl_kernel.h, which lies in {kernel_include_dir()}"
-            ) from None
+            )
+        abi = _Version(address)()
         if abi != _ABI:
             raise KernelLoadError(
                 f"the ELF file {what} was made for version {abi} of the kernels' interface, this runtime has {_ABI}; "
                 f"compile it again with {kernel_include_dir()}/aacl_kernel.h"
             )
+
+    def _find(self, name: str) -> int:
         try:
-            return _Function(_ctypes.dlsym(self._handle, _PREFIX + symbol))
+            return _ctypes.dlsym(self._handle, name)
         except (OSError, ValueError):
-            raise KernelLoadError(f"the ELF file {what} has no kernel {symbol!r}; {self._contents()}") from None
+            return 0
 
-    def _try(self, symbol: str, what: str) -> None:
-        if symbol not in self._tried:
-            try_library(self._path, self._file.fileno(), (_VERSION, _PREFIX + symbol), what)
-            self._tried.add(symbol)
-
-    def _contents(self) -> str:
-        kernels = [name.removeprefix(_PREFIX) for name in self._names if name.startswith(_PREFIX)]
-        if kernels:
-            return f"it has {', '.join(kernels)}"
-        return "it has none: define one with AACL_KERNEL(name) { ... }"
+    def _try(self, names: tuple[str, ...], what: str) -> None:
+        if names not in self._tried:
+            try_library(self._path, self._file.fileno(), (_VERSION, *names), what)
+            self._tried.add(names)
 
 
-_libraries: WeakValueDictionary[bytes, _Library] = WeakValueDictionary()
+_libraries: WeakValueDictionary[bytes, Library] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
-def _load(image: bytes, symbol: str, what: str) -> _Library:
+def library_of(image: bytes, what: str, names: tuple[str, ...]) -> Library:
+    """Return the library of some bytes, loaded once.
+
+    Args:
+        image: its bytes.
+        what: texts call it so.
+        names: of functions to look for when it is tried.
+
+    Raises:
+        KernelLoadError: it cannot be loaded.
+    """
     import hashlib
 
     key = hashlib.sha256(image).digest()
     with _lock:
         library = _libraries.get(key)
         if library is None:
-            library = _libraries[key] = _Library(image, symbol, what)
+            library = _libraries[key] = Library(image, names, what)
         return library
+
+
+def checked_symbol(symbol: Any) -> str:
+    """Return a function's name; raises `KernelLoadError` for what is none."""
+    if not isinstance(symbol, str) or not symbol.isidentifier():
+        raise KernelLoadError(f"a kernel's symbol is a name such as 'vector_add', not {symbol!r}")
+    return symbol
 
 
 def _unload(handle: int, file: IO[Any]) -> None:
@@ -162,7 +214,7 @@ def _unload(handle: int, file: IO[Any]) -> None:
     file.close()
 
 
-def _read(source: Any) -> tuple[bytes, str]:
+def image_of(source: Any) -> tuple[bytes, str]:
     """Return the bytes, and what texts call them."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         image = bytes(source)

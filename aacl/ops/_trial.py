@@ -27,19 +27,19 @@ _ctypes.dlclose(handle)
 sys.exit(77)
 """
 """All that loading does, for a process that nobody misses: the library's path, the function that tells its version,
-and the kernel are its arguments. What is not there is told by the loading itself."""
+and others are its arguments. What is not there is told by the loading itself."""
 
 _LOADED = 77
 """The trial's status when it came to its end: a library may end a process with any other."""
 
 
-def try_library(path: str, descriptor: int, names: tuple[str, str], what: str) -> None:
-    """Load a library, call the function that tells its version and look for a kernel, in another process.
+def try_library(path: str, descriptor: int, names: tuple[str, ...], what: str) -> None:
+    """Load a library, call the function that tells its version and look for others, in another process.
 
     Args:
         path: of the library, by the descriptor.
         descriptor: of the open file, for the other process.
-        names: of the function and of the kernel.
+        names: of that function, and of the others.
         what: texts call the library so.
 
     Raises:

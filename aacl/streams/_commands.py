@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from contextvars import copy_context
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from aacl.errors import Aborted
+from aacl.errors import Aborted, EventTimeout
 from aacl.streams import _hosts
 from aacl.streams._queue import DETACHED, PARKED, CommandQueue
 from aacl.streams._waiting import here
@@ -86,24 +87,38 @@ def _refuse(executor: object) -> None:
 
 
 class EventWait:
-    """A stream's wait for a mark of another one."""
+    """A stream's wait for a mark of another one, for some seconds or as long as it takes."""
 
-    __slots__ = ("_mark", "_once", "_token", "completion")
+    __slots__ = ("_mark", "_once", "_timeout", "_timer", "_token", "completion")
 
     completion: Completion[Any]
 
-    def __init__(self, mark: Mark) -> None:
-        self._mark = mark
-        self._once = [True]  # popped by whoever ends the wait: the mark, or abort()
+    def __init__(self, mark: Mark, timeout: float | None = None) -> None:
+        self._mark, self._timeout = mark, timeout
+        self._timer: threading.Timer | None = None
+        self._once = [True]  # popped by whoever ends the wait: the mark, abort(), or the timer
 
     def __call__(self, token: Token) -> object:
         marked = self._mark.completion
         if marked.done():
             return None
         self._token = token
+        if self._timeout is not None:
+            self._timer = threading.Timer(min(self._timeout, threading.TIMEOUT_MAX), self._expire)
         self._queue.parked = self
+        if self._timer is not None:
+            self._start(self._timer)
         marked._add_waiter(self._reached)
         return PARKED
+
+    def _start(self, timer: threading.Timer) -> None:
+        timer.daemon, timer.name = True, "aacl-event-wait"
+        try:
+            timer.start()  # which ends at once if the wait was abandoned, and the timer cancelled, by now
+        except BaseException:  # no thread is left: the wait fails, and the stream goes on
+            self._queue.parked = None
+            del self._token
+            raise
 
     @property
     def _queue(self) -> CommandQueue:
@@ -121,17 +136,27 @@ class EventWait:
         self._end(Aborted(f"a wait for an event was dropped by {cause}"))
         return True
 
+    def _expire(self) -> None:
+        if self._take():
+            self._mark.completion._remove_waiter(self._reached)
+            where = self.completion._stream._describe()
+            self._end(EventTimeout(f"{where} waited {self._timeout:g} s for an event that was not reached"))
+
     def _take(self) -> bool:
         try:
             return self._once.pop()
         except IndexError:
             return False
 
-    def _end(self, error: Aborted | None) -> None:
+    def _end(self, error: Aborted | EventTimeout | None) -> None:
         queue = self._queue
         queue.parked = None
+        if self._timer is not None:
+            self._timer.cancel()
         if error is None:
             self.completion._succeed(None)
+        elif isinstance(error, EventTimeout):
+            queue.fail(self.completion, error)
         else:
             self.completion._fail(error)
         token = self._token

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aacl._closing import AsyncResource
 from aacl._note import add_note, text_of
 from aacl._resource import ResourceState
-from aacl.errors import InvalidArgument, StreamError, WouldBlock
+from aacl.errors import InvalidArgument, KernelTimeout, StreamError, WouldBlock
 from aacl.memory._space import holders
 from aacl.streams import _current
 from aacl.streams._budget import LIMIT, LONG, STEP, Meter
 from aacl.streams._commands import Barrier, EventWait, HostCall, Seal
 from aacl.streams._completion import Completion, finished, queued, tensors_in
 from aacl.streams._event import Mark
-from aacl.streams._queue import BARRIER, CommandQueue
+from aacl.streams._halt import HaltingQueue
+from aacl.streams._queue import BARRIER
 from aacl.streams._room import Room
 from aacl.streams._waiting import here
 from aacl.streams._work import Composite, translated
@@ -50,7 +51,8 @@ _NOT_OPEN: Any = _NotOpen()
 class StreamEngine(AsyncResource):
     """What `Stream` is made of: `execute`, and the opening and closing of the queue."""
 
-    __slots__ = ("_allocation", "_claim", "_commands", "_memory", "_meter", "_owner_wanted", "_queue", "_room", "_seal")
+    __slots__ = ("_allocation", "_claim", "_commands", "_memory", "_meter", "_operator_timeout", "_owner_wanted", "_queue",
+                 "_room", "_seal")  # fmt: skip
 
     kind = "stream"
     _current = _current.streams
@@ -59,15 +61,16 @@ class StreamEngine(AsyncResource):
         super().__init__()
         self._owner_wanted = owner
         self._memory: DeviceMemory = _NOT_OPEN
-        self._queue = CommandQueue(self, stops_at_failure=stop_at_failure)
+        self._queue = HaltingQueue(self, stops_at_failure=stop_at_failure)
         self._commands, self._meter = self._queue.commands, Meter(fair)
-        # On a stream that stops at failures nothing runs inline: its failures are the queue's to handle.
-        self._claim: Claim = deque() if stop_at_failure else self._queue.claim
+        self._claim: Claim
         self._room = None if limit is None else Room(self._commands, limit)
         if self._room is not None:
             self._queue.on_room = self._room.wake
         self._seal: Completion[Any] | None = None
         self._allocation: Allocation | None = None
+        self._operator_timeout: float | None = None
+        self._choose_claim()
 
     def execute(self, work: Work[T]) -> Completion[T]:
         """Submit device work: an operation, or a model called with its inputs.
@@ -208,7 +211,10 @@ class StreamEngine(AsyncResource):
         return [producer for producer in found if producer._stream is not self and not producer.done()]
 
     def _command(self, work: Work[T]) -> Completion[T]:
-        command = queued(self, work._run, work._result, work)
+        run, limit = work._run, self._operator_timeout
+        if limit is not None and work.is_timed:
+            run = partial(_run_timed, run, limit, work.name())
+        command = queued(self, run, work._result, work)
         work.submitted(command)
         return command
 
@@ -233,7 +239,7 @@ class StreamEngine(AsyncResource):
         halted = self._queue.halted
         if halted is not None:
             raise StreamError(
-                f"{self._describe()} stopped at a failure and takes no work; call recover(): {text_of(halted)}"
+                f"{self._describe()} stopped at a failure and takes no work until recover() is called: {text_of(halted)}"
             ) from halted
         room = self._room
         if room is not None and room.is_full:
@@ -248,11 +254,16 @@ class StreamEngine(AsyncResource):
             self._put_plain(partial(_hold_until_now, lease), BARRIER)
 
     def _allocate_by(self, allocation: Allocation | None) -> None:
-        # As on a stream that stops at failures nothing runs inline then: a program's allocator is asked on a worker,
-        # where the run knows its command and an event loop is not kept waiting.
         self._allocation = allocation
-        runs_inline = allocation is None and not self._queue.stops_at_failure
-        self._claim = self._queue.claim if runs_inline else deque()
+        self._choose_claim()
+
+    def _choose_claim(self) -> None:
+        # Nothing runs inline on a stream that stops at failures, which are the queue's to handle; while it is stopped;
+        # and with an allocator of the program's: that is asked on a worker, where the run knows its command and an
+        # event loop is not kept waiting.
+        queue = self._queue
+        runs_inline = self._allocation is None and not queue.stops_at_failure and queue.halted is None
+        self._claim = queue.claim if runs_inline else deque()
 
     # -- closing ------------------------------------------------------------------------------
 
@@ -309,6 +320,15 @@ class StreamEngine(AsyncResource):
 
 def _hold_until_now(lease: Lease, token: Token) -> None:
     """Be the command that holds a lease until its turn."""
+
+
+def _run_timed(run: Callable[[], object], limit: float, name: str) -> None:
+    """Run work, and fail if that took longer than it may."""
+    began = perf_counter()
+    run()
+    elapsed = perf_counter() - began
+    if elapsed > limit:
+        raise KernelTimeout(f"{name} ran for {elapsed:.3f} s; its stream allows {limit:g} s (operator_timeout)")
 
 
 def _no_work(thing: object) -> str:

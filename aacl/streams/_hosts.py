@@ -6,6 +6,7 @@ Device workers never run them: a host call may wait for anything, other streams 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -35,7 +36,10 @@ class HostPool:
         self._numbers = count(1)
 
     def submit(self, call: Callable[[], None], /) -> None:
-        """Run a call that never raises, at once."""
+        """Run a call that never raises, at once; on this very thread when the interpreter ends, and runs no other."""
+        if sys.is_finalizing():
+            call()
+            return
         with self._lock:
             wanted = self._idle <= 0
             if not wanted:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
-from aacl._number import whole
+from aacl._number import seconds, whole
 from aacl.dtypes import DataType
 from aacl.errors import InvalidArgument
 from aacl.memory._allocator import checked
 from aacl.streams._allocation import Allocation
 from aacl.streams._commands import Barrier, EventWait, HostCall, record
 from aacl.streams._completion import Completion, as_tensor, finished
-from aacl.streams._engine import StreamEngine
+from aacl.streams._control import StreamControl
 from aacl.streams._event import Event, Mark
 from aacl.streams._transfer import Copy, CopyMemory, Fill, Read, Write
 from aacl.tensors._desc import TensorDesc
@@ -48,7 +48,7 @@ class StreamStatistics(NamedTuple):
 
 
 @final
-class Stream(StreamEngine):
+class Stream(StreamControl):
     """A queue of device work, run in order.
 
     ``async with Stream() as stream`` opens it in the current context and makes
@@ -71,7 +71,8 @@ class Stream(StreamEngine):
         Args:
             owner: the context, or the device whose default context, it belongs to; by default the current one.
             limit: how many commands may be queued; more raise `WouldBlock`.
-            stop_at_failure: after a failed command drop what is queued and take nothing until `recover`.
+            stop_at_failure: after a failed command drop what is queued and take nothing until `recover`; a property
+                of the same name changes it.
             fair: give an event loop its turns between short commands that run on its thread. A program
                 that blocks the loop's thread anyway, in a notebook say, has none to give.
 
@@ -228,16 +229,26 @@ class Stream(StreamEngine):
             self._queue.kick()
         return True
 
-    def wait_event(self, event: Event) -> Completion[None]:
+    def wait_event(self, event: Event, timeout: float | None = None) -> Completion[None]:
         """Let what is submitted from now on wait for the latest recording of an event.
 
         An event that was never recorded is not waited for.
+
+        Args:
+            event: the event.
+            timeout: seconds that the stream may stand still; None for any number. The wait fails with
+                `EventTimeout` after that, and the stream goes on, or stops if it is one that stops at failures.
+
+        Raises:
+            ClosedResource: the stream is closed.
+            InvalidArgument: it is no event, or the timeout no number above 0.
         """
+        limit = None if timeout is None else seconds(timeout, "a timeout")
         self._check_open("wait for an event on")
         mark = _checked_event(event)._mark
         if mark is None or (mark.completion.done() and self._queue.is_idle):
             return finished(None)
-        return self._submit(EventWait(mark))
+        return self._submit(EventWait(mark, limit))
 
     def barrier(self, *, detached: bool = True) -> Completion[None]:
         """Return a completion that is done once everything submitted so far is over. Failures do not reach it.
@@ -300,11 +311,6 @@ class Stream(StreamEngine):
             return
         await self._room.wait()
         self._check_open("wait for room in")
-
-    def recover(self) -> None:
-        """Take work again after a failure, on a stream made with ``stop_at_failure``."""
-        self._check_open("recover")
-        self._queue.recover()
 
     # -- memory of the program's own ----------------------------------------------------------
 

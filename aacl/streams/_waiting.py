@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, ref
+
+from aacl.errors import WouldBlock
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -37,9 +40,14 @@ def acquire(lock: threading.Lock, timeout: float | None) -> None:
 
     A signal that arrives in the last instant before the system call does not end that call. The
     interpreter would not look at it before the lock comes; now it does with the next slice.
+
+    Raises:
+        WouldBlock: the interpreter ends, and no other thread will release the lock.
     """
     end = None if timeout is None else monotonic() + timeout
     while not lock.acquire(timeout=_WAIT_SLICE if end is None else min(max(end - monotonic(), 0), _WAIT_SLICE)):
+        if sys.is_finalizing():
+            raise WouldBlock("the interpreter ends and runs no other thread; what is waited for will never be over")
         if end is not None and monotonic() >= end:
             return
 

@@ -13,6 +13,11 @@ from typing import TYPE_CHECKING
 
 from acl import rt as rt
 from acl import util as util
+from acl._cann import get_cann_attribute as get_cann_attribute
+from acl._cann import get_cann_attribute_list as get_cann_attribute_list
+from acl._cann import get_cann_version as get_cann_version
+from acl._cann import get_version as get_version
+from acl._cann import get_version_str as get_version_str
 from acl._data_buffers import create_data_buffer as create_data_buffer
 from acl._data_buffers import destroy_data_buffer as destroy_data_buffer
 from acl._data_buffers import get_data_buffer_addr as get_data_buffer_addr
@@ -21,6 +26,15 @@ from acl._data_buffers import get_data_buffer_size_v2 as get_data_buffer_size_v2
 from acl._data_buffers import update_data_buffer as update_data_buffer
 from acl._desc_arrays import get_tensor_desc_address as get_tensor_desc_address
 from acl._desc_arrays import get_tensor_desc_by_index as get_tensor_desc_by_index
+from acl._desc_hints import set_tensor_dynamic_input as set_tensor_dynamic_input
+from acl._desc_hints import set_tensor_value_range as set_tensor_value_range
+from acl._desc_layouts import set_tensor_format as set_tensor_format
+from acl._desc_layouts import set_tensor_origin_format as set_tensor_origin_format
+from acl._desc_layouts import set_tensor_origin_shape as set_tensor_origin_shape
+from acl._desc_layouts import set_tensor_shape as set_tensor_shape
+from acl._desc_layouts import set_tensor_storage_format as set_tensor_storage_format
+from acl._desc_layouts import set_tensor_storage_shape as set_tensor_storage_shape
+from acl._desc_layouts import trans_tensor_desc_format as trans_tensor_desc_format
 from acl._setup import app_log as app_log
 from acl._setup import finalize as finalize
 from acl._setup import finalize_reference as finalize_reference
@@ -29,7 +43,6 @@ from acl._setup import float_to_float16 as float_to_float16
 from acl._setup import get_device_capability as get_device_capability
 from acl._setup import get_recent_err_msg as get_recent_err_msg
 from acl._setup import get_soc_name as get_soc_name
-from acl._setup import get_version as get_version
 from acl._setup import init as init
 from acl._tensor_descs import create_tensor_desc as create_tensor_desc
 from acl._tensor_descs import data_type_size as data_type_size
@@ -45,17 +58,12 @@ from acl._tensor_descs import get_tensor_desc_size as get_tensor_desc_size
 from acl._tensor_descs import get_tensor_desc_type as get_tensor_desc_type
 from acl._tensor_descs import set_tensor_const as set_tensor_const
 from acl._tensor_descs import set_tensor_desc_name as set_tensor_desc_name
-from acl._tensor_descs import set_tensor_format as set_tensor_format
-from acl._tensor_descs import set_tensor_origin_format as set_tensor_origin_format
-from acl._tensor_descs import set_tensor_origin_shape as set_tensor_origin_shape
 from acl._tensor_descs import set_tensor_place_ment as set_tensor_place_ment
-from acl._tensor_descs import set_tensor_shape as set_tensor_shape
 from acl._tensor_descs import set_tensor_shape_range as set_tensor_shape_range
-from acl._tensor_descs import set_tensor_storage_format as set_tensor_storage_format
-from acl._tensor_descs import set_tensor_storage_shape as set_tensor_storage_shape
 
 if TYPE_CHECKING:
     from acl import blas as blas
+    from acl import fv as fv
     from acl import himpi as himpi
     from acl import mdl as mdl
     from acl import media as media
@@ -74,6 +82,10 @@ __all__ = (
     "finalize_reference",
     "float16_to_float",
     "float_to_float16",
+    "fv",
+    "get_cann_attribute",
+    "get_cann_attribute_list",
+    "get_cann_version",
     "get_data_buffer_addr",
     "get_data_buffer_size",
     "get_data_buffer_size_v2",
@@ -92,6 +104,7 @@ __all__ = (
     "get_tensor_desc_size",
     "get_tensor_desc_type",
     "get_version",
+    "get_version_str",
     "himpi",
     "init",
     "mdl",
@@ -101,6 +114,7 @@ __all__ = (
     "rt",
     "set_tensor_const",
     "set_tensor_desc_name",
+    "set_tensor_dynamic_input",
     "set_tensor_format",
     "set_tensor_origin_format",
     "set_tensor_origin_shape",
@@ -109,12 +123,14 @@ __all__ = (
     "set_tensor_shape_range",
     "set_tensor_storage_format",
     "set_tensor_storage_shape",
+    "set_tensor_value_range",
+    "trans_tensor_desc_format",
     "update_data_buffer",
     "util",
 )
 
 _LATER = frozenset(
-    {"blas", "himpi", "mdl", "media", "op", "prof"}
+    {"blas", "fv", "himpi", "mdl", "media", "op", "prof"}
 )  # true modules, imported when a program first names them
 
 if not TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument, InvalidMemoryRange
 from acl._devices import devices
-from acl._handles import count_also
+from acl._handles import count_also, hooks, list_also
 from acl._state import at_finalize
 from acl._status import Refused
 
@@ -67,6 +67,8 @@ def free(address: int, kind: str = "") -> None:
 def _nothing_there(address: int) -> InvalidArgument:
     if not address:
         return InvalidArgument("cannot free address 0")
+    if aacl.memory.mapped_buffer(address) is not None:
+        return InvalidArgument(f"{address:#x} is mapped memory; end that with acl.rt.unmap_mem")
     start = aacl.memory.allocation_at(address)
     if start is not None and start != address:
         return InvalidArgument(f"{address:#x} lies inside the allocation at {start:#x}; free that address")
@@ -92,6 +94,8 @@ def allocate_host(nbytes: int) -> int:
         host_blocks[buffer.address] = buffer
         insort(_host_starts, buffer.address)
         host_range[:] = [_host_starts[0], max(host_range[1], buffer.address + nbytes)]
+    if hooks.made is not None:
+        hooks.made("host block", buffer.address)
     return buffer.address
 
 
@@ -139,13 +143,13 @@ def device_buffer(address: int) -> aacl.Buffer | None:
         if buffer is not None:
             return buffer
     start = aacl.memory.allocation_at(address)
-    if start is None or start == address:
+    if start is None:
         return None
     for device in [*devices.values()]:
         buffer = device.blocks.get(start)
         if buffer is not None:
             return buffer
-    return None
+    return aacl.memory.mapped_buffer(address)
 
 
 def tensor_at(desc: aacl.TensorDesc, address: int) -> aacl.Tensor:
@@ -205,7 +209,21 @@ def _host_nbytes() -> int:
     return sum(buffer.nbytes for buffer in [*host_blocks.values()])
 
 
+def _list() -> list[tuple[int, int]]:
+    return [
+        (address, buffer.reserved_nbytes)
+        for device in [*devices.values()]
+        for address, buffer in [*device.blocks.items()]
+    ]
+
+
+def _list_host() -> list[tuple[int, int]]:
+    return [(address, buffer.nbytes) for address, buffer in [*host_blocks.items()]]
+
+
 def _release_host() -> None:
+    if hooks.swept is not None:
+        hooks.swept("host block", _list_host())
     with _host_lock:
         for buffer in host_blocks.values():
             buffer.free()
@@ -224,5 +242,7 @@ count_also("device block", _count)
 count_also("device block bytes", _nbytes)
 count_also("host block", host_blocks.__len__)
 count_also("host block bytes", _host_nbytes)
+list_also("device block", _list)
+list_also("host block", _list_host)
 at_finalize(_release_host)
 os.register_at_fork(after_in_child=_after_fork)

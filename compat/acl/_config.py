@@ -1,11 +1,13 @@
-"""The JSON file that ``acl.init`` takes. Pure, but for reading the file."""
+"""The JSON file that ``acl.init`` takes. It changes nothing: what it says is for others to do."""
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aacl.errors import InvalidFile, InvalidJson
+import aacl
+from aacl.errors import InvalidDevice, InvalidFile, InvalidJson
 from acl._dump_config import DumpConfig, dump_config
 from acl._profiler_config import profiler_folder
 from acl._status import MAX_OPQUEUE_NUM, Refused
@@ -18,13 +20,16 @@ __all__ = ("Config", "read_config", "read_document")
 
 _DEEPEST = 10
 _QUEUE_LENGTH = 20000
+_DIGITS = re.compile(r"-?[0-9]{1,18}")
+_KEYS = ("dump", "profiler", "max_opqueue_num", "err_msg_mode", "defaultDevice", "StackSize")
 
 
 class Config(NamedTuple):
-    """What the file says; keys that only a real device could honour are kept in the document and change nothing.
+    """What the file says; ``StackSize``, which only a real device could honour, is in the document and changes nothing.
 
     Attributes:
         document: the whole file.
+        unknown: the keys that mean nothing, sorted.
         default_device: the device that threads use which set none, or None.
         shares_texts: whether error texts are the process's (``err_msg_mode`` "1") and not each thread's.
         operator_models: how many operator models are kept (``max_opqueue_num``).
@@ -33,6 +38,7 @@ class Config(NamedTuple):
     """
 
     document: Mapping[str, Any] = MappingProxyType({})
+    unknown: tuple[str, ...] = ()
     default_device: int | None = None
     shares_texts: bool = False
     operator_models: int = _QUEUE_LENGTH
@@ -46,15 +52,18 @@ def read_config(path: str) -> Config:
     Raises:
         InvalidFile: the file is missing or cannot be read.
         InvalidJson: it is no JSON object, nests deeper than 10, or a key has a value of the wrong kind.
+        InvalidDevice: ``defaultDevice`` is a device that there is not.
         Refused: ``max_opqueue_num`` is not a positive number, or the sections ``dump`` or ``profiler`` are wrong.
     """
     if not path:
         return Config()
     document = read_document(path)
+    _check_stack_size(document, path)
     return Config(
         document=document,
+        unknown=_unknown(document),
         default_device=_default_device(document, path),
-        shares_texts=str(document.get("err_msg_mode", "0")) == "1",
+        shares_texts=_shares_texts(document, path),
         operator_models=_operator_models(document, path),
         dump=dump_config(document, path),
         profiles=profiler_folder(document, path),
@@ -72,7 +81,7 @@ def read_document(path: str) -> dict[str, Any]:
 
 
 def _parse(text: str, path: str) -> dict[str, Any]:
-    deepest = max(_depth(text, "{", "}"), _depth(text, "[", "]"))
+    deepest = _deepest(text)
     if deepest > _DEEPEST:
         raise InvalidJson(f"{path!r} nests {deepest} levels deep; {_DEEPEST} are allowed")
     try:
@@ -86,35 +95,65 @@ def _parse(text: str, path: str) -> dict[str, Any]:
     return document
 
 
-def _depth(text: str, opening: str, closing: str) -> int:
-    """Return how deep brackets of one kind nest, before anything is parsed; those in strings count too."""
-    depth = deepest = 0
+def _deepest(text: str) -> int:
+    """Return how deep braces nest, or brackets if that is more, before anything is parsed; those in strings are text."""
+    depths, deepest = {"{": 0, "[": 0}, 0
+    in_string = escaped = False
     for character in text:
-        if character == opening:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character == closing:
-            depth -= 1
+        if in_string:
+            in_string = escaped or character != '"'
+            escaped = character == "\\" and not escaped
+        elif character == '"':
+            in_string = True
+        elif character in depths:
+            depths[character] += 1
+            deepest = max(deepest, depths[character])
+        elif character in "}]":
+            depths["{" if character == "}" else "["] -= 1
     return deepest
+
+
+def _unknown(document: dict[str, Any]) -> tuple[str, ...]:
+    section = document.get("defaultDevice")
+    inner = [f"defaultDevice.{key}" for key in section if key != "default_device"] if isinstance(section, dict) else []
+    return tuple(sorted([*(key for key in document if key not in _KEYS), *inner]))
 
 
 def _default_device(document: dict[str, Any], path: str) -> int | None:
     section = document.get("defaultDevice")
     if section is None:
         return None
-    value = section.get("default_device") if isinstance(section, dict) else None
-    try:
-        return int(value)  # type: ignore[arg-type] # what is no number is refused below
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidJson(f'{path!r}: defaultDevice must be like {{"default_device": "0"}}, not {section!r}') from None
+    number = _whole(section.get("default_device")) if isinstance(section, dict) else None
+    if number is None:
+        raise InvalidJson(f'{path!r}: defaultDevice must be like {{"default_device": "0"}}, not {section!r}')
+    if not 0 <= number < aacl.device_count():
+        raise InvalidDevice(f"{path!r}: defaultDevice is {number}; there are {aacl.device_count()} devices, from 0 on")
+    return number
+
+
+def _shares_texts(document: dict[str, Any], path: str) -> bool:
+    value = document.get("err_msg_mode", "0")
+    if _whole(value) not in (0, 1):
+        raise InvalidJson(f'{path!r}: err_msg_mode is {value!r}; it must be "0" (a thread) or "1" (the process)')
+    return _whole(value) == 1
 
 
 def _operator_models(document: dict[str, Any], path: str) -> int:
     value = document.get("max_opqueue_num", _QUEUE_LENGTH)
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        number = 0
-    if number < 1:
+    number = _whole(value)
+    if number is None or number < 1:
         raise Refused(MAX_OPQUEUE_NUM, f"{path!r}: max_opqueue_num is {value!r}; it must be a number from 1 on")
     return number
+
+
+def _check_stack_size(document: dict[str, Any], path: str) -> None:
+    section = document.get("StackSize", {})
+    if not isinstance(section, dict) or None in [_whole(value) for value in section.values()]:
+        raise InvalidJson(f'{path!r}: StackSize must be like {{"aicore_stack_size": 32768}}, not {section!r}')
+
+
+def _whole(value: object) -> int | None:
+    """Return a whole number that is given as one or as its digits, else None."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import aacl
 from aacl.errors import InvalidArgument
-from acl._handles import Handles, count_also
+from acl._handles import Handles, count_also, hooks, list_also
 from acl._streams import Stream, drain, forget_stream, refuse_in_callback, streams
 
 if TYPE_CHECKING:
@@ -32,15 +32,27 @@ class Context:
         closed: whether it has ended.
         handle: its handle.
         default_stream: what stream 0 means in it.
+        parameters: its system parameters, by number.
         streams: its other streams, by handle.
     """
 
-    __slots__ = ("allocate", "blocks", "closed", "context", "default_stream", "device", "handle", "streams")
+    __slots__ = (
+        "allocate",
+        "blocks",
+        "closed",
+        "context",
+        "default_stream",
+        "device",
+        "handle",
+        "parameters",
+        "streams",
+    )
 
     def __init__(self, device: OpenDevice, context: aacl.Context) -> None:
         self.device, self.context, self.closed = device, context, False
         self.allocate, self.blocks = device.device.allocate, device.blocks
         self.streams: dict[int, Stream] = {}
+        self.parameters: dict[int, int] = {}
         self.default_stream = Stream(self)
         self.handle = contexts.add(self)
         device.contexts.append(self)
@@ -82,6 +94,8 @@ def close_context(context: Context) -> None:
 
 def forget_context(context: Context) -> None:
     """Let a context and its streams be dead for every thread."""
+    if hooks.swept is not None:
+        hooks.swept(streams.kind, [(handle, None) for handle in context.streams])
     contexts.objects.pop(context.handle, None)
     context.closed = True
     for stream in context.all_streams():
@@ -108,6 +122,16 @@ def _explicit_streams() -> int:
     return sum(len(context.streams) for context in [*contexts.objects.values()])
 
 
+def _list_contexts() -> list[tuple[int, None]]:
+    return [(context.handle, None) for context in [*contexts.objects.values()] if not context.is_default]
+
+
+def _list_streams() -> list[tuple[int, None]]:
+    return [(handle, None) for context in [*contexts.objects.values()] for handle in [*context.streams]]
+
+
 # What a program must end itself: default contexts and streams end with their device.
 count_also(contexts.kind, _explicit_contexts)
 count_also(streams.kind, _explicit_streams)
+list_also(contexts.kind, _list_contexts)
+list_also(streams.kind, _list_streams)

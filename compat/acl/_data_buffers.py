@@ -23,7 +23,7 @@ data_buffers: Handles[tuple[int, int]] = Handles("data buffer", INVALID_PARAM)
 
 
 @plain(0)
-def create_data_buffer(data_ptr: int, size: int) -> int:
+def create_data_buffer(data_ptr: int, size: int, /) -> int:
     """Wrap memory, which stays the program's: (0, 0) stands for none.
 
     Args:
@@ -32,39 +32,88 @@ def create_data_buffer(data_ptr: int, size: int) -> int:
 
     Returns:
         The handle; 0 for a negative size.
+
+    Source: aclCreateDataBuffer.
     """
     return data_buffers.add(_span(data_ptr, size))
 
 
 @code_alone
-def destroy_data_buffer(data_buffer: int) -> int:
-    """Destroy a data buffer, not the memory. Returns 0; 100000 if it is none."""
+def destroy_data_buffer(data_buffer: int, /) -> int:
+    """Destroy a data buffer, not the memory.
+
+    Args:
+        data_buffer: of `create_data_buffer`.
+
+    Returns:
+        0; 100000 if it is none.
+
+    Source: aclDestroyDataBuffer.
+    """
     data_buffers.take(data_buffer)
     return 0
 
 
 @code_alone
-def update_data_buffer(data_buffer: int, data_ptr: int, size: int) -> int:
-    """Let a data buffer wrap other memory. Returns 0; 100000 if it is none, or for a negative size."""
+def update_data_buffer(data_buffer: int, data_ptr: int, size: int, /) -> int:
+    """Let a data buffer wrap other memory.
+
+    Args:
+        data_buffer: of `create_data_buffer`.
+        data_ptr: the memory's address.
+        size: bytes there.
+
+    Returns:
+        0; 100000 if it is none, or for a negative size.
+
+    Source: aclUpdateDataBuffer.
+    """
     data_buffers.replace(data_buffer, _span(data_ptr, size))
     return 0
 
 
 @plain(0)
-def get_data_buffer_addr(data_buffer: int) -> int:
-    """Return the address; 0 if it is no data buffer."""
+def get_data_buffer_addr(data_buffer: int, /) -> int:
+    """Return the address of a data buffer's memory.
+
+    Args:
+        data_buffer: of `create_data_buffer`.
+
+    Returns:
+        The address; 0 if it is no data buffer.
+
+    Source: aclGetDataBufferAddr.
+    """
     return data_buffers.get(data_buffer)[0]
 
 
 @plain(0)
-def get_data_buffer_size(data_buffer: int) -> int:
-    """Return the length in bytes, as the 32-bit number that this older call gives; 0 if it is no data buffer."""
+def get_data_buffer_size(data_buffer: int, /) -> int:
+    """Return the length of a data buffer, as the 32-bit number that this older call gives.
+
+    Args:
+        data_buffer: of `create_data_buffer`.
+
+    Returns:
+        Bytes; 0 if it is no data buffer.
+
+    Source: aclGetDataBufferSize.
+    """
     return data_buffers.get(data_buffer)[1] & 0xFFFFFFFF
 
 
 @plain(0)
-def get_data_buffer_size_v2(data_buffer: int) -> int:
-    """Return the length in bytes; 0 if it is no data buffer."""
+def get_data_buffer_size_v2(data_buffer: int, /) -> int:
+    """Return the length of a data buffer.
+
+    Args:
+        data_buffer: of `create_data_buffer`.
+
+    Returns:
+        Bytes; 0 if it is no data buffer.
+
+    Source: aclGetDataBufferSizeV2.
+    """
     return data_buffers.get(data_buffer)[1]
 
 

@@ -41,12 +41,17 @@ def add_array(descs: Sequence[tuple[aacl.TensorDesc, int]]) -> int:
 
 
 @plain(0)
-def get_tensor_desc_by_index(tensor_desc: int, index: int) -> int:
-    """Return the handle of a description by its position in an array; 0 if there is no such array or position.
+def get_tensor_desc_by_index(tensor_desc: int, index: int, /) -> int:
+    """Return a description by its position in an array of them.
 
     Args:
         tensor_desc: the first one, which ``create_and_get_op_desc`` returns.
         index: the position; 0 is the first one itself.
+
+    Returns:
+        The description's handle; 0 if there is no such array or position.
+
+    Source: aclGetTensorDescByIndex.
     """
     tensor_descs.get(tensor_desc)
     handles, place = _arrays.get(tensor_desc, (tensor_desc,)), _whole(index)
@@ -60,8 +65,17 @@ def _whole(number: int) -> int:
 
 
 @plain(0)
-def get_tensor_desc_address(tensor_desc: int) -> int:
-    """Return where the described tensor lies; 0 where the runtime did not say so, or if it is no description."""
+def get_tensor_desc_address(tensor_desc: int, /) -> int:
+    """Return where a described tensor lies.
+
+    Args:
+        tensor_desc: one of ``acl.mdl.create_and_get_op_desc``.
+
+    Returns:
+        The address; 0 where the runtime did not say so, or if it is no description.
+
+    Source: aclGetTensorDescAddress.
+    """
     tensor_descs.get(tensor_desc)
     return _addresses.get(tensor_desc, 0)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from operator import index
 
 import aacl
-from aacl.errors import InvalidDevice, NotCurrent, WrongContext
+from aacl.errors import AclError, InvalidDevice, NotCurrent, WrongContext
 from acl._contexts import Context, forget_context, let_go
-from acl._handles import count_also
+from acl._handles import count_also, hooks, list_also
+from acl._origins import kept
 from acl._state import at_finalize, before_finalize, require_init, state
 from acl._status import CONTEXT_NULL, Refused
 from acl._streams import Stream, drain, refuse_in_callback, streams
@@ -27,7 +29,9 @@ __all__ = (
     "create_stream",
     "current",
     "devices",
+    "existing",
     "is_active",
+    "properties_of",
     "reset_device",
     "set_device",
     "stream_at",
@@ -44,17 +48,36 @@ class OpenDevice:
         contexts: all of its contexts.
         blocks: its allocations, by first address.
         media: which of them only the media calls may free, and the call's name.
+        limits: how many cores work may use, by the number of the kind; what is not there has no limit.
+        overflowed: whether an operator has overflowed on a stream that detects it.
+        peers: the devices whose memory it may reach, by number.
     """
 
-    __slots__ = ("blocks", "contexts", "default", "device", "index", "media", "uses")
+    __slots__ = (
+        "blocks",
+        "contexts",
+        "default",
+        "device",
+        "index",
+        "limits",
+        "media",
+        "overflowed",
+        "peers",
+        "uses",
+    )
 
     def __init__(self, number: int) -> None:
         self.index, self.uses = number, 0
         self.device = aacl.blocking.open_resource(aacl.Device(number))
-        self.blocks: dict[int, aacl.Buffer] = {}
+        self.blocks: dict[int, aacl.Buffer] = kept("device block")
         self.media: dict[int, str] = {}
+        self.limits: dict[int, int] = {}
+        self.overflowed = False
+        self.peers: set[int] = set()
         self.contexts: list[Context] = []
         self.default = Context(self, self.device.default_context)
+        if hooks.made is not None:
+            hooks.made("device", number)
 
 
 devices: dict[int, OpenDevice] = {}
@@ -132,8 +155,7 @@ def _uses_after_reset(number: int, at_once: bool) -> tuple[OpenDevice, int]:
     """Return a device, and how often it is used after a reset, which this may refuse; the lock is held."""
     device = devices.get(number)
     if device is None:
-        if not 0 <= number < aacl.device_count():
-            raise InvalidDevice(f"there is no device {number}; there are {aacl.device_count()}")
+        existing(number)
         raise Refused(CONTEXT_NULL, f"device {number} is not in use; it was never set, or was reset before")
     uses = 0 if at_once else max(0, device.uses - 1)
     if not uses:
@@ -186,6 +208,26 @@ def is_active(number: int) -> bool:
     return number in devices
 
 
+def existing(number: int) -> int:
+    """Return a device's number; raises `InvalidDevice` if there is no such device, open or not."""
+    number = index(number)
+    if not 0 <= number < aacl.device_count():
+        raise InvalidDevice(f"there is no device {number}; there are {aacl.device_count()}")
+    return number
+
+
+def properties_of(number: int) -> aacl.abc.DeviceProperties:
+    """Return what a device says of itself, open or not; raises `InvalidDevice` if there is no such device."""
+    device = devices.get(number)
+    if device is not None:
+        return device.device.properties
+    native = aacl.blocking.open_resource(aacl.Device(number))
+    try:
+        return native.properties
+    finally:
+        aacl.blocking.close(native)
+
+
 def _drain(device: OpenDevice) -> None:
     """Wait for a device's work, reporting what calls this very thread has to report."""
     for context in [*device.contexts]:
@@ -200,25 +242,39 @@ def _drain_all() -> None:
 
 def _close_device(device: OpenDevice) -> None:
     _drain(device)
+    _note_sweep(device)
     for context in device.contexts:
         forget_context(context)
     try:
         aacl.blocking.close(device.device)
     finally:
-        for buffer in device.blocks.values():
-            buffer.free()
-        device.blocks.clear()
+        while device.blocks:
+            with suppress(KeyError):  # other threads may free them meanwhile
+                device.blocks.popitem()[1].free()
         device.media.clear()
         let_go()
 
 
+def _note_sweep(device: OpenDevice) -> None:
+    """Tell who wants to know what ends with a device."""
+    if hooks.swept is not None:
+        hooks.swept("context", [(each.handle, None) for each in device.contexts if not each.is_default])
+        hooks.swept("device block", [(address, buffer.reserved_nbytes) for address, buffer in [*device.blocks.items()]])
+
+
+def _list_devices() -> list[tuple[int, None]]:
+    return [(number, None) for number in [*devices]]
+
+
 def _close_all() -> None:
+    if hooks.swept is not None:
+        hooks.swept("device", _list_devices())
     failures: list[BaseException] = []
     while devices:
         _, device = devices.popitem()
         try:
             _close_device(device)
-        except aacl.AclError as error:
+        except AclError as error:
             failures.append(error)
     if failures:
         raise failures[0]
@@ -233,6 +289,7 @@ def _after_fork() -> None:
 
 
 count_also("device", devices.__len__)
+list_also("device", _list_devices)
 before_finalize(_drain_all)
 at_finalize(_close_all)
 os.register_at_fork(after_in_child=_after_fork)

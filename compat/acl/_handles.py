@@ -8,14 +8,24 @@ from __future__ import annotations
 
 from itertools import count
 from operator import index
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from acl._status import INVALID_HANDLE, INVALID_PARAM, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ("Handles", "clear_handles", "count_also", "open_handles")
+__all__ = (
+    "Handles",
+    "Hooks",
+    "Open",
+    "clear_handles",
+    "count_also",
+    "hooks",
+    "list_also",
+    "open_handles",
+    "open_objects",
+)
 
 T = TypeVar("T")
 
@@ -24,6 +34,33 @@ _STEP = 0x10
 _numbers = count(_FIRST, _STEP)
 _tables: list[Handles[Any]] = []
 _counters: dict[str, Callable[[], int]] = {}
+_listers: dict[str, Callable[[], Iterable[tuple[int, int | None]]]] = {}
+
+
+class Hooks:
+    """Who wants to know, or None.
+
+    Attributes:
+        made: called with the kind and handle of what a program has made.
+        swept: called with a kind, and (handle, bytes) of what ends because the program had not ended it.
+    """
+
+    __slots__ = ("made", "swept")
+
+    def __init__(self) -> None:
+        self.made: Callable[[str, int], None] | None = None
+        self.swept: Callable[[str, Iterable[tuple[int, int | None]]], None] | None = None
+
+
+hooks = Hooks()
+
+
+class Open(NamedTuple):
+    """A live object; its handle is the address for memory, which has a size in bytes."""
+
+    kind: str
+    handle: int
+    nbytes: int | None
 
 
 class Handles(Generic[T]):
@@ -61,6 +98,8 @@ class Handles(Generic[T]):
         """Keep an object; return its handle."""
         handle = next(self._numbers)
         self.objects[handle] = thing
+        if hooks.made is not None:
+            hooks.made(self.kind, handle)
         return handle
 
     def get(self, handle: int) -> T:
@@ -102,6 +141,11 @@ def count_also(kind: str, counter: Callable[[], int]) -> None:
     _counters[kind] = counter
 
 
+def list_also(kind: str, lister: Callable[[], Iterable[tuple[int, int | None]]]) -> None:
+    """List (handle, bytes) of what has no handles, or of those objects of a kind that a program must end itself."""
+    _listers[kind] = lister
+
+
 def open_handles() -> dict[str, int]:
     """Return how many objects of each kind are live; a kind that ends in " bytes" is the size of one."""
     counts = {table.kind: len(table.objects) for table in _tables}
@@ -109,7 +153,17 @@ def open_handles() -> dict[str, int]:
     return {kind: number for kind, number in counts.items() if number}
 
 
+def open_objects() -> list[Open]:
+    """Return what `open_handles` counts, one by one, as far as it can be listed."""
+    listed = [Open(kind, *each) for kind, lister in _listers.items() for each in lister()]
+    return listed + [
+        Open(table.kind, handle, None) for table in _tables if table.kind not in _listers for handle in [*table.objects]
+    ]
+
+
 def clear_handles() -> None:
     """Let every handle be dead."""
     for table in _tables:
+        if hooks.swept is not None and table.objects and table.kind not in _listers:
+            hooks.swept(table.kind, [(handle, None) for handle in table.objects])
         table.objects.clear()

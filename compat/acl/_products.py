@@ -16,14 +16,9 @@ from acl._status import Refused
 if TYPE_CHECKING:
     from acl._contexts import Context
 
-__all__ = ("is_strict", "require_feature")
+__all__ = ("require_feature",)
 
 _warned: set[tuple[str, aacl.products.Feature]] = set()
-
-
-def is_strict() -> bool:
-    """Whether ``AACL_STRICT`` asks for the refusals of the real product."""
-    return aacl.products.is_strict()
 
 
 def require_feature(context: Context, feature: aacl.products.Feature, what: str, code: int) -> None:
@@ -43,7 +38,7 @@ def require_feature(context: Context, feature: aacl.products.Feature, what: str,
     if product is None or product.has(feature):
         return
     text = f"{what}: {feature.value} is not supported on {product.family}, which {soc} is"
-    if is_strict():
+    if aacl.products.is_strict():
         raise Refused(code, f"{text}; AACL_STRICT=0 lets the software device do it")
     if (soc, feature) not in _warned:
         _warned.add((soc, feature))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import importlib
 import numbers
 from operator import index
+from typing import Any
 
 import numpy as np
 
 import aacl
 from aacl.errors import AlreadyInitialized, NotSupported
-from acl._devices import devices
+from acl._devices import properties_of
+from acl._log import LEVELS, logger, warn_once
 from acl._state import state
-from acl._status import Refused, code_alone, code_of, entry, fail, plain, recent_text, with_code
+from acl._status import Refused, code_alone, entry, fail, plain, recent_text, with_code
+from acl._threads import here
 
 __all__ = (
     "app_log",
@@ -23,16 +26,12 @@ __all__ = (
     "get_device_capability",
     "get_recent_err_msg",
     "get_soc_name",
-    "get_version",
     "init",
 )
 
-_VERSION = (1, 4, 0)  # of the interface, as in the public headers' ACL_MAJOR_VERSION and its siblings
-_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-
 
 @code_alone
-def init(config_path: str = "") -> int:
+def init(config_path: str = "", /) -> int:
     """Initialise the runtime.
 
     Args:
@@ -40,20 +39,37 @@ def init(config_path: str = "") -> int:
 
     Returns:
         0; 100002 when it was initialised before, which counts one more reference and is harmless;
-        100003 for a file that cannot be read; 100006 for one that is not a JSON object or nests
-        deeper than 10; 100009 and 100010 for a section ``dump`` or ``profiler`` that is wrong; 100000 when it differs from the first configuration of this process; 200006 in a process that
-        was forked from an initialised one.
+        100003 for a file that cannot be read; 100006 for one that is not a JSON object, nests
+        deeper than 10, or has a key with a value of the wrong kind; 107001 for a ``defaultDevice`` that there is not;
+        148048 for ``max_opqueue_num``; 100009 and 100010 for a section ``dump`` or ``profiler`` that is wrong; 100000
+        when it differs from the first configuration of this process, or ``AACL_STRICT`` is neither 0 nor 1; 200006 in
+        a process that was forked from an initialised one. Nothing has begun then.
+
+    Keys that mean nothing are told once, as a warning in the log.
+
+    Source: aclInit, the page of acl.init.
     """
     if not isinstance(config_path, str):
         raise TypeError(f"argument 1 must be str, not {type(config_path).__name__}")
+    aacl.products.is_strict()  # what it cannot be is told here, and not by some later call
     try:
         state.initialize(config_path)
     except AlreadyInitialized as error:
-        return code_of(error)  # an answer, not a failure: it leaves no last error
+        return _answer(error)
+    for key in state.config.unknown:
+        warn_once(f"the key {key!r} of the configuration {config_path!r} means nothing to acl.init and is left alone")
     if state.config.profiles is not None:
         # By name: namespaces stand above this module, and few programs ask for it.
         importlib.import_module("acl.prof._control").control.begin_from_start()
     return 0
+
+
+def _answer(error: AlreadyInitialized) -> int:
+    """Return the code and leave the text, but no last error: it is an answer, not a failure."""
+    before = here.error
+    code = fail("acl.init", error)
+    here.error = before
+    return code
 
 
 @code_alone
@@ -63,6 +79,8 @@ def finalize() -> int:
     Returns:
         0; 100037 when it is not initialised; 507004 in a callback, and then all stays as it is; otherwise the code of
         queued work that failed and whose stream nobody had synchronised, all being released.
+
+    Source: aclFinalize.
     """
     state.finalize()
     return 0
@@ -74,84 +92,113 @@ def finalize_reference() -> tuple[int, int]:
 
     Returns:
         (references left, code); codes as for `finalize`.
+
+    Source: aclFinalizeReference.
     """
     return state.finalize(1), 0
 
 
-@entry(lambda code: (0, 0, 0, code))
-def get_version() -> tuple[int, int, int, int]:
-    """Return (major, minor, patch, 0) of the interface."""
-    return (*_VERSION, 0)
-
-
 @plain("")
 def get_soc_name() -> str:
-    """Return the name of the SoC that the devices stand for, by default ``Ascend310P3``."""
-    return _properties(0).soc
+    """Return the name of the SoC that the devices stand for.
+
+    Returns:
+        What ``AACL_SOC`` says, by default ``Ascend310P3``.
+
+    Source: aclrtGetSocName.
+    """
+    return properties_of(0).soc
 
 
 @with_code(0)
-def get_device_capability(device_id: int, device_info: int) -> tuple[int, int]:
-    """Return (number, 0) of what a device has: 0 and 1 ask for its cores.
+def get_device_capability(device_id: int, device_info: int, /) -> tuple[int, int]:
+    """Return how much a device has of something.
+
+    Args:
+        device_id: the device; it need not be in use.
+        device_info: AI cores (0) or vector cores (1), both of which are the software device's cores.
 
     Returns:
-        100000 in the place of 0 for a device that there is not (107001) or an item that is not known; 200006
-        for the size of a level-2 cache (2), which a software device has not.
+        (number, 0); (0, 107001) if there is no such device; (0, 200006) for the size of a level-2 cache (2), which a
+        software device has not; (0, 100000) for another item.
+
+    Source: aclGetDeviceCapability.
     """
     device_id, device_info = index(device_id), index(device_info)
     if device_info not in (0, 1, 2):
         raise Refused(100000, f"device information {device_info} is not known; 0 and 1 are the numbers of cores")
-    cores = _properties(device_id).cores
+    cores = properties_of(device_id).cores
     if device_info == 2:
         raise NotSupported("the software device has no level-2 cache of its own")
     return cores, 0
 
 
-def _properties(number: int) -> aacl.abc.DeviceProperties:
-    """Return what a device says of itself, open or not."""
-    device = devices.get(number)
-    if device is not None:
-        return device.device.properties
-    native = aacl.blocking.open_resource(aacl.Device(number))
-    try:
-        return native.properties
-    finally:
-        aacl.blocking.close(native)
-
-
 @plain(None)
-def get_recent_err_msg() -> str | None:
-    """Return what went wrong last in this thread, or None; reading clears it.
+def get_recent_err_msg() -> str | Any:  # or None; but programs ask after a failure, and need not check
+    """Return what went wrong last, in words.
 
-    With ``err_msg_mode`` "1" in the configuration it is what went wrong last in any thread.
+    Returns:
+        The text of this thread's latest failure, and with ``err_msg_mode`` "1" in the configuration that of any thread;
+        None if nothing has failed since it was read, for reading clears it.
+
+    Source: aclGetRecentErrMsg.
     """
     return recent_text()
 
 
 @plain(None)
-def app_log(log_level: int, message: str) -> None:
-    """Write a line to the log: the logger ``acl``, at DEBUG (0), INFO (1), WARNING (2) or ERROR (3)."""
+def app_log(log_level: int, message: str, /) -> None:
+    """Write a line to the log: the logger ``acl`` of Python's `logging`.
+
+    ``ASCEND_GLOBAL_LOG_LEVEL``, if it is set, says from which level on lines are written, and
+    ``ASCEND_SLOG_PRINT_TO_STDOUT=1`` writes them to the standard output too; otherwise `logging` is as the program sets
+    it up.
+
+    Args:
+        log_level: DEBUG (0), INFO (1), WARNING (2) or ERROR (3); another one writes nothing, and the recent error
+            text says so.
+        message: the line.
+
+    Source: aclAppLog.
+    """
     log_level = index(log_level)
     if not isinstance(message, str):
         raise TypeError(f"argument 2 must be str, not {type(message).__name__}")
-    if not 0 <= log_level < len(_LEVELS):
+    if not 0 <= log_level < len(LEVELS):
         fail("acl.app_log", Refused(100000, f"log level {log_level} is not 0, 1, 2 or 3"))
         return
-    import logging
-
-    logging.getLogger("acl").log(getattr(logging, _LEVELS[log_level]), "%s", message)
+    # The third frame is the program's.
+    getattr(logger(), LEVELS[log_level].lower())("%s", message, stacklevel=3)
 
 
 @plain(0.0)
-def float16_to_float(value: int) -> float:
-    """Return the value of 16 bits that are a half-precision number."""
+def float16_to_float(value: int, /) -> float:
+    """Return the value of a half-precision number.
+
+    Args:
+        value: its 16 bits; higher bits are left out.
+
+    Returns:
+        The value.
+
+    Source: aclFloat16ToFloat.
+    """
     return float(np.uint16(index(value) & 0xFFFF).view(np.float16))
 
 
 @plain(0)
-def float_to_float16(value: float) -> int:
-    """Return the 16 bits of a number in half precision, rounded to nearest even; infinity beyond 65504."""
-    if not isinstance(value, (numbers.Real, np.generic)):
+def float_to_float16(value: float, /) -> int:
+    """Return a number in half precision.
+
+    Args:
+        value: the number.
+
+    Returns:
+        Its 16 bits, rounded to nearest even; those of infinity from 65520 on.
+
+    Source: aclFloatToFloat16.
+    """
+    if not isinstance(value, (numbers.Real, np.bool_)):  # NumPy's real numbers are registered as such
         raise TypeError(f"argument 1 must be float, not {type(value).__name__}")
     with np.errstate(over="ignore"):
         return int(np.float16(np.float32(value)).view(np.uint16))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aacl.errors import AclError, AlreadyInitialized, InvalidArgument, NotInitialized, NotSupported
 from acl._config import Config, read_config
 from acl._handles import clear_handles
-from acl._status import REPEAT_FINALIZE, STREAM_NOT_COMPLETE, Refused, share_texts
+from acl._status import REPEAT_FINALIZE, STREAM_NOT_COMPLETE, Refused, refuse_calls, share_texts
 from acl._threads import here
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ _FORKED = (
     "this process was forked from one in which acl was initialised, and has none of its threads; start processes with "
     "the method 'spawn', or initialise acl in the children alone"
 )
+
+
+def _refuse(*_arguments: object) -> None:
+    raise NotSupported(_FORKED)
 
 
 class State:
@@ -37,7 +41,6 @@ class State:
         self.config = Config()
         self._lock = threading.Lock()
         self._first: Mapping[str, Any] | None = None  # the first configuration given in this process
-        self._forked = False
 
     def initialize(self, path: str) -> None:
         """Begin, or count one more user.
@@ -45,15 +48,12 @@ class State:
         Raises:
             AlreadyInitialized: it was initialised before; the reference is counted, and all goes on.
             InvalidFile: the file cannot be used; nothing has begun.
-            NotSupported: the process was forked from one that was initialised.
             InvalidArgument: the configuration is another one than that of an earlier initialisation.
         """
         with self._lock:
             if self.references:
                 self.references += 1
                 raise AlreadyInitialized(f"acl was initialised before; {self.references} references are counted now")
-            if self._forked:
-                raise NotSupported(_FORKED)
             config = read_config(path)
             self._remember(config, path)
             self.config, self.references = config, 1
@@ -111,12 +111,14 @@ class State:
     def require(self) -> None:
         """Raise `NotInitialized` before the first initialisation and after the end."""
         if not self.references:
-            raise NotInitialized(_FORKED if self._forked else "acl is not initialised; call acl.init() first")
+            raise NotInitialized("acl is not initialised; call acl.init() first")
 
     def after_fork(self) -> None:
-        """Forget everything: threads and locks of the parent do not exist here."""
+        """Forget everything: threads and locks of the parent do not exist here; what it had begun cannot go on."""
         self._lock = threading.Lock()
-        self._forked, self.references = self._forked or self.references > 0, 0
+        if self.references:
+            self.references = 0
+            refuse_calls(_refuse)
         clear_handles()
 
 

@@ -8,6 +8,7 @@ everything that goes wrong at run time as a code. On success that costs one call
 from __future__ import annotations
 
 import functools
+import sys
 from copy import copy
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -26,6 +27,8 @@ __all__ = (
     "fail",
     "plain",
     "recent_text",
+    "refuse_calls",
+    "refused",
     "share_texts",
     "with_code",
     "with_first",
@@ -57,6 +60,7 @@ CONTEXT_NULL = 107002
 STREAM_SUBSCRIBE = 107011
 THREAD_SUBSCRIBE = 107012
 STREAM_NO_CALLBACK = 107015
+GROUP_NOT_CREATE = 107014
 INVALID_HANDLE = 107017
 MODEL_ID_INVALID = 145003
 GEAR_ADDRESS_INVALID = 145011
@@ -71,8 +75,10 @@ MAX_OPQUEUE_NUM = 148048
 BAD_ALLOC = 200000
 API_NOT_SUPPORTED = 200001
 RT_NOT_SUPPORTED = 207000
+RESOURCE_ALLOC_FAIL = 207005
 STREAM_NOT_COMPLETE = 507004
 REPORT_TIMEOUT = 507012
+STORAGE_OVER_LIMIT = 300000
 FAILURE = 500001
 """A program's own exception, from a callback, at the next synchronise."""
 
@@ -98,19 +104,29 @@ def share_texts(shared: bool) -> None:
     _process_wide[:] = [None] if shared else []
 
 
+_BEYOND_C = OverflowError, UnicodeEncodeError
+"""Numbers and texts of Python that the C interface could not take."""
+_CAUGHT = AclError, Refused, MemoryError, OverflowError, UnicodeEncodeError, ImportError
+"""What is a code at the end of a call; an `ImportError` is one while the interpreter ends, and imports nothing more."""
+
+
 def code_of(error: BaseException) -> int:
     """Return the code of an error: that of the failed command for what a synchronise raises."""
     if type(error) is StreamError and error.__cause__ is not None:
         return code_of(error.__cause__)
     if isinstance(error, (AclError, Refused)):
         return error.code
-    if isinstance(error, OverflowError):  # a number beyond what the C interface could take
+    if isinstance(error, _BEYOND_C):
         return INVALID_PARAM
     return BAD_ALLOC if isinstance(error, MemoryError) else FAILURE
 
 
 def fail(name: str, error: BaseException) -> int:
     """Remember why a call failed, for this thread, and return the code."""
+    if isinstance(error, ImportError):
+        if not sys.is_finalizing():
+            raise error
+        error = Refused(FAILURE, f"the interpreter ends and loads nothing more, which this call needs first: {error}")
     code = code_of(error)
     cause = error.__cause__ if type(error) is StreamError else None
     notes = [*getattr(error, "__notes__", ()), *getattr(cause, "__notes__", ())]
@@ -133,6 +149,19 @@ def recent_text() -> str | None:
     return text
 
 
+_TELLING = frozenset({"acl.get_recent_err_msg", "acl.rt.get_last_error", "acl.rt.peek_at_last_error"})
+_replace: list[Callable[[Callable[..., Any]], None]] = []  # what puts another function in the place of a call's own
+_refusing: list[Callable[..., Any]] = []
+"""Empty, or what stands in the place of every call."""
+
+
+def refuse_calls(refuse: Callable[..., Any]) -> None:
+    """Let ``refuse()``, which raises, stand for every call of every namespace, but those that tell of failures."""
+    _refusing[:] = [refuse]
+    for replace in _replace:
+        replace(refuse)
+
+
 def entry(failed: Callable[[int], R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Make a call of the C interface from a function that raises; ``failed(code)`` is what it returns then."""
 
@@ -144,8 +173,9 @@ def entry(failed: Callable[[int], R]) -> Callable[[Callable[P, R]], Callable[P, 
 
 
 def _bound(function: Callable[..., R], failed: Callable[[int], R]) -> Callable[..., R]:
-    most = function.__code__.co_argcount
-    least = most - len(function.__defaults__ or ())
+    written = getattr(function, "__wrapped__", function)
+    most: int = written.__code__.co_argcount
+    least = most - len(written.__defaults__ or ())
     name = f"{function.__module__}.{function.__name__}"
 
     def call(*arguments: Any) -> R:
@@ -153,16 +183,24 @@ def _bound(function: Callable[..., R], failed: Callable[[int], R]) -> Callable[.
             raise TypeError(_wrong_number(least, most, len(arguments)))
         try:
             return function(*arguments)
-        except (AclError, Refused, MemoryError, OverflowError) as error:
+        except _CAUGHT as error:
             return failed(fail(name, error))
 
     def call_without(*_ignored: Any) -> R:
         # Programs pass ids and handles to calls that take nothing: get_device(0), create_stream(context).
         try:
             return function()
-        except (AclError, Refused, MemoryError) as error:
+        except _CAUGHT as error:
             return failed(fail(name, error))
 
+    def replace(other: Callable[..., R]) -> None:
+        nonlocal function
+        function = other
+
+    if name not in _TELLING:
+        _replace.append(replace)
+        if _refusing:
+            replace(_refusing[0])
     return call if most else call_without
 
 
@@ -189,15 +227,35 @@ def code_alone(function: Callable[P, int]) -> Callable[P, int]:
     return entry(_itself)(function)
 
 
-def with_first(function: Callable[P, int]) -> Callable[P, tuple[Any, int]]:
+def with_first(function: Callable[P, int]) -> Callable[P, tuple[int, int]]:
     """Make a call that returns its first argument, and 0 or the code."""
+    function.__annotations__["return"] = "tuple[int, int]"  # what programs get, for `help`
     counted = code_alone(function)
 
-    def call(*arguments: Any) -> tuple[Any, int]:
+    def call(*arguments: Any) -> tuple[int, int]:
         code: int = counted(*arguments)  # type: ignore[call-arg] # the number is checked there
         return arguments[0], code
 
     return functools.wraps(function)(call)  # type: ignore[return-value] # called as the function is
+
+
+def refused(why: str, code: int = RT_NOT_SUPPORTED) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Mark a call that only hardware can serve; it stands below the decorator that says what the call returns.
+
+    The function itself checks its arguments, and what it returns does not matter: the call fails with ``code``, and
+    ``why`` is the text. Its attribute ``refused`` is ``(code, why)``, for the page of what `acl` covers.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def call(*arguments: P.args, **named: P.kwargs) -> R:
+            function(*arguments, **named)
+            raise Refused(code, why)
+
+        call.refused = code, why  # type: ignore[attr-defined]
+        return call
+
+    return decorate
 
 
 def _itself(code: int) -> int:

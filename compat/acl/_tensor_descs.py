@@ -14,12 +14,16 @@ from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain, with_code
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = (
+    "at_destroy",
+    "change",
     "create_tensor_desc",
     "data_type_size",
     "destroy_tensor_desc",
+    "dims_of",
+    "format_of",
     "get_tensor_desc_dim",
     "get_tensor_desc_dim_range",
     "get_tensor_desc_dim_v2",
@@ -31,14 +35,8 @@ __all__ = (
     "get_tensor_desc_type",
     "set_tensor_const",
     "set_tensor_desc_name",
-    "set_tensor_format",
-    "set_tensor_origin_format",
-    "set_tensor_origin_shape",
     "set_tensor_place_ment",
-    "set_tensor_shape",
     "set_tensor_shape_range",
-    "set_tensor_storage_format",
-    "set_tensor_storage_shape",
     "tensor_descs",
 )
 
@@ -49,8 +47,16 @@ _known: dict[tuple[int, tuple[int, ...], int], aacl.TensorDesc] = {}
 _KNOWN_MOST = 4096
 
 
+_at_destroy: list[Callable[[int], object]] = []
+
+
+def at_destroy(release: Callable[[int], object]) -> None:
+    """Call ``release(handle)`` for each description that is destroyed."""
+    _at_destroy.append(release)
+
+
 @plain(0)
-def create_tensor_desc(data_type: int, dims: Sequence[int], format: int) -> int:
+def create_tensor_desc(data_type: int, dims: Sequence[int], format: int, /) -> int:
     """Describe a tensor.
 
     Args:
@@ -60,8 +66,10 @@ def create_tensor_desc(data_type: int, dims: Sequence[int], format: int) -> int:
 
     Returns:
         The handle; 0 for a data type, a format or a dim that there is not.
+
+    Source: aclCreateTensorDesc.
     """
-    key = (index(data_type), _dims(dims), index(format))
+    key = (index(data_type), dims_of(dims), index(format))
     desc = _known.get(key)
     if desc is None:
         desc = _describe(*key)
@@ -71,14 +79,15 @@ def create_tensor_desc(data_type: int, dims: Sequence[int], format: int) -> int:
     return tensor_descs.add(desc)
 
 
-def _dims(dims: Sequence[int]) -> tuple[int, ...]:
+def dims_of(dims: Sequence[int]) -> tuple[int, ...]:
+    """Return dims as numbers; raises `TypeError` for what is no list of them."""
     if not isinstance(dims, (list, tuple, np.ndarray)):
         raise TypeError(f"parameter must be a list, not {type(dims).__name__}")
     return tuple([index(dim) for dim in dims])
 
 
 def _describe(data_type: int, dims: tuple[int, ...], format: int) -> aacl.TensorDesc:
-    return aacl.TensorDesc.of(_data_type(data_type), dims, _format(format))
+    return aacl.TensorDesc.of(_data_type(data_type), dims, format_of(format))
 
 
 def _data_type(number: int) -> aacl.DataType:
@@ -88,14 +97,15 @@ def _data_type(number: int) -> aacl.DataType:
         raise UnsupportedDataType(f"there is no data type {number}") from None
 
 
-def _format(number: int) -> aacl.Format:
+def format_of(number: int) -> aacl.Format:
+    """Return a format; raises `InvalidArgument` if there is no such format."""
     try:
         return aacl.Format(number)
     except ValueError:
         raise InvalidArgument(f"there is no format {number}") from None
 
 
-def _change(
+def change(
     handle: int,
     *,
     ranges: Sequence[tuple[int, int]] | None = None,
@@ -123,8 +133,17 @@ def _change(
 
 
 @plain(0)
-def data_type_size(data_type: int) -> int:
-    """Return the bytes of an element: 0 for strings, an undefined type and numbers that are no data type."""
+def data_type_size(data_type: int, /) -> int:
+    """Return how many bytes an element takes.
+
+    Args:
+        data_type: an ``aclDataType``.
+
+    Returns:
+        The bytes; 0 for strings, an undefined type and numbers that are no data type.
+
+    Source: aclDataTypeSize.
+    """
     try:
         return aacl.DataType(index(data_type)).itemsize
     except ValueError:
@@ -132,52 +151,125 @@ def data_type_size(data_type: int) -> int:
 
 
 @plain(None)
-def destroy_tensor_desc(tensor_desc: int) -> None:
-    """Destroy a description; what is none is left alone, with a text for `get_recent_err_msg`."""
+def destroy_tensor_desc(tensor_desc: int, /) -> None:
+    """Destroy a description; what is none is left alone, with a text for `get_recent_err_msg`.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Source: aclDestroyTensorDesc.
+    """
     tensor_descs.take(tensor_desc)
+    for release in _at_destroy:
+        release(tensor_desc)
 
 
 @plain(-1)
-def get_tensor_desc_type(tensor_desc: int) -> int:
-    """Return the ``aclDataType``; -1 if it is no description."""
+def get_tensor_desc_type(tensor_desc: int, /) -> int:
+    """Return the data type of a tensor.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        An ``aclDataType``; -1 if it is no description.
+
+    Source: aclGetTensorDescType.
+    """
     return int(tensor_descs.get(tensor_desc).dtype)
 
 
 @plain(-1)
-def get_tensor_desc_format(tensor_desc: int) -> int:
-    """Return the ``aclFormat`` that it was created with; -1 if it is no description."""
+def get_tensor_desc_format(tensor_desc: int, /) -> int:
+    """Return the format that a description was created with.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        An ``aclFormat``; -1 if it is no description.
+
+    Source: aclGetTensorDescFormat.
+    """
     return int(tensor_descs.get(tensor_desc).origin_format)
 
 
 @plain(0)
-def get_tensor_desc_size(tensor_desc: int) -> int:
-    """Return the bytes of the tensor as it lies in memory; 0 when a dim is free, or if it is no description."""
+def get_tensor_desc_size(tensor_desc: int, /) -> int:
+    """Return how many bytes a tensor takes as it lies in memory.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        The bytes; 0 when a dim is free, or if it is no description.
+
+    Source: aclGetTensorDescSize.
+    """
     return tensor_descs.get(tensor_desc).nbytes
 
 
 @plain(0)
-def get_tensor_desc_element_count(tensor_desc: int) -> int:
-    """Return the number of elements; 0 when a dim is free, or if it is no description."""
+def get_tensor_desc_element_count(tensor_desc: int, /) -> int:
+    """Return the number of a tensor's elements.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        The number; 0 when a dim is free, or if it is no description.
+
+    Source: aclGetTensorDescElementCount.
+    """
     shape = tensor_descs.get(tensor_desc).origin_shape
     return math.prod(shape) if all(dim >= 0 for dim in shape) else 0
 
 
 @plain(0)
-def get_tensor_desc_num_dims(tensor_desc: int) -> int:
-    """Return the number of dims; 2^64 - 2 for an unknown rank; 0 for a scalar, or if it is no description."""
+def get_tensor_desc_num_dims(tensor_desc: int, /) -> int:
+    """Return the number of dims.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        The number; 2^64 - 2 for an unknown rank; 0 for a scalar, or if it is no description.
+
+    Source: aclGetTensorDescNumDims.
+    """
     shape = tensor_descs.get(tensor_desc).origin_shape
     return (1 << 64) - 2 if shape == aacl.UNKNOWN_RANK else len(shape)
 
 
 @plain(-1)
-def get_tensor_desc_dim(tensor_desc: int, index: int) -> int:
-    """Return a dim, -1 where it is free; also -1 if there is no such dim. The older form of `get_tensor_desc_dim_v2`."""
+def get_tensor_desc_dim(tensor_desc: int, index: int, /) -> int:
+    """Return a dim: the older form of `get_tensor_desc_dim_v2`.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+        index: of the dim.
+
+    Returns:
+        The dim, -1 where it is free; also -1 if there is no such dim.
+
+    Source: aclGetTensorDescDim.
+    """
     return _dim(tensor_desc, index)
 
 
 @with_code(-1)
-def get_tensor_desc_dim_v2(tensor_desc: int, index: int) -> tuple[int, int]:
-    """Return (dim, 0), the dim -1 where it is free; (-1, 100000) if there is no such dim or description."""
+def get_tensor_desc_dim_v2(tensor_desc: int, index: int, /) -> tuple[int, int]:
+    """Return a dim.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+        index: of the dim.
+
+    Returns:
+        (dim, 0), the dim -1 where it is free; (-1, 100000) if there is no such dim or description.
+
+    Source: aclGetTensorDescDimV2.
+    """
     return _dim(tensor_desc, index), 0
 
 
@@ -190,8 +282,8 @@ def _dim(handle: int, position: int) -> int:
 
 
 @with_code([])
-def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) -> tuple[list[int], int]:
-    """Return ([min, max], 0) of a dim, max -1 without limit; a fixed dim is both.
+def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int, /) -> tuple[list[int], int]:
+    """Return between which sizes a dim may be; a fixed dim is both.
 
     Args:
         tensor_desc: the description.
@@ -199,7 +291,10 @@ def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) 
         dim_range_num: 2.
 
     Returns:
-        ([], 100000) for another count than 2, or if there is no such dim or description.
+        ([min, max], 0), max -1 without limit; ([], 100000) for another count than 2, or if there is no such dim or
+        description.
+
+    Source: aclGetTensorDescDimRange.
     """
     desc, dim = tensor_descs.get(tensor_desc), _dim(tensor_desc, index)
     if not isinstance(dim_range_num, (int, np.integer)):
@@ -212,21 +307,37 @@ def get_tensor_desc_dim_range(tensor_desc: int, index: int, dim_range_num: int) 
 
 
 @plain("")
-def get_tensor_desc_name(tensor_desc: int) -> str:
-    """Return the name; empty if it has none, or is no description."""
+def get_tensor_desc_name(tensor_desc: int, /) -> str:
+    """Return the name of a tensor.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+
+    Returns:
+        The name; empty if it has none, or is no description.
+
+    Source: aclGetTensorDescName.
+    """
     return tensor_descs.get(tensor_desc).name
 
 
 @plain(None)
-def set_tensor_desc_name(tensor_desc: int, name: str) -> None:
-    """Name a tensor."""
+def set_tensor_desc_name(tensor_desc: int, name: str, /) -> None:
+    """Name a tensor; what is no description is left alone, with a text for `get_recent_err_msg`.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+        name: the name.
+
+    Source: aclSetTensorDescName.
+    """
     if not isinstance(name, str):
         raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
-    _change(tensor_desc, name=name)
+    change(tensor_desc, name=name)
 
 
 @code_alone
-def set_tensor_const(tensor_desc: int, data_ptr: int, size: int) -> int:
+def set_tensor_const(tensor_desc: int, data_ptr: int, size: int, /) -> int:
     """Make an input a constant: its contents are read from host memory now.
 
     Args:
@@ -236,80 +347,49 @@ def set_tensor_const(tensor_desc: int, data_ptr: int, size: int) -> int:
 
     Returns:
         0; 100000 for a null or wrong size; 107000 if the memory is not mapped; 100026 for a data type without contents.
+
+    Source: aclSetTensorConst.
     """
     desc, size = tensor_descs.get(tensor_desc), index(size)
     if not index(data_ptr) or not desc.is_static or size != desc.nbytes:
         raise InvalidArgument(f"{size} bytes at {data_ptr:#x} are not the contents of {desc!r} ({desc.nbytes} bytes)")
     data = aacl.memory.read_bytes(data_ptr, size)
-    return _change(tensor_desc, value=np.frombuffer(data, desc.dtype.numpy_dtype).reshape(desc.shape))
+    return change(tensor_desc, value=np.frombuffer(data, desc.dtype.numpy_dtype).reshape(desc.shape))
 
 
 @code_alone
-def set_tensor_place_ment(tensor_desc: int, mem_type: int) -> int:
-    """Say where a tensor lies: 0 device, 1 host, 2 host and not compiled in. Returns 0; 100000 for other numbers."""
+def set_tensor_place_ment(tensor_desc: int, mem_type: int, /) -> int:
+    """Say where a tensor lies.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+        mem_type: 0 device, 1 host, 2 host and not compiled in.
+
+    Returns:
+        0; 100000 for other numbers, or no description.
+
+    Source: aclSetTensorPlaceMent.
+    """
     place = index(mem_type)
     if place not in (0, 1, 2):
         raise InvalidArgument(f"a tensor's placement is 0, 1 or 2, not {place}")
-    return _change(tensor_desc, placement=place)
+    return change(tensor_desc, placement=place)
 
 
 @code_alone
-def set_tensor_shape_range(tensor_desc: int, dims_range: Sequence[Sequence[int]]) -> int:
-    """Bound the free dims: a [min, max] for every dim, max -1 without limit. Returns 0; 100000 for another count."""
+def set_tensor_shape_range(tensor_desc: int, dims_range: Sequence[Sequence[int]], /) -> int:
+    """Bound the free dims.
+
+    Args:
+        tensor_desc: of `create_tensor_desc`.
+        dims_range: a [min, max] for every dim, max -1 without limit.
+
+    Returns:
+        0; 100000 for another count, or no description.
+
+    Source: aclSetTensorShapeRange.
+    """
     pairs = [tuple(index(bound) for bound in pair) for pair in dims_range]
     if any(len(pair) != _RANGE_NUMBERS for pair in pairs):
         raise InvalidArgument(f"a range is [min, max]; {dims_range!r} was given")
-    return _change(tensor_desc, ranges=[(pair[0], pair[1]) for pair in pairs])
-
-
-# A description is created with a tensor's own format and dims; where it lies in memory in a device's layout, the
-# setters below say so. Kernels go by what lies in memory; the getters above tell what it was created with.
-
-
-@code_alone
-def set_tensor_format(tensor_desc: int, format: int) -> int:
-    """Say in which layout a tensor lies in memory. Returns 0; 100000 if there is no such format or description."""
-    return _change(tensor_desc, format=_format(index(format)))
-
-
-@code_alone
-def set_tensor_storage_format(tensor_desc: int, format: int) -> int:
-    """Do what `set_tensor_format` does; the older name."""
-    return _change(tensor_desc, format=_format(index(format)))
-
-
-@code_alone
-def set_tensor_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    """Say with which dims a tensor lies in memory. Returns 0; 100000 for a dim that cannot be, or no description."""
-    return _store_as(tensor_desc, dims)
-
-
-@code_alone
-def set_tensor_storage_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    """Do what `set_tensor_shape` does; the older name."""
-    return _store_as(tensor_desc, dims)
-
-
-@code_alone
-def set_tensor_origin_format(tensor_desc: int, format: int) -> int:
-    """Say which layout a tensor has of its own. Returns 0; 100000 if there is no such format or description."""
-    old = tensor_descs.get(tensor_desc)
-    return _change(tensor_desc, origin=(_format(index(format)), old.origin_shape))
-
-
-@code_alone
-def set_tensor_origin_shape(tensor_desc: int, dims: Sequence[int]) -> int:
-    """Say which dims a tensor has of its own. Returns 0; 100000 for no description."""
-    old = tensor_descs.get(tensor_desc)
-    return _change(tensor_desc, origin=(old.origin_format, _dims(dims)))
-
-
-def _store_as(handle: int, dims: Sequence[int]) -> int:
-    old, shape = tensor_descs.get(handle), _dims(dims)
-    value = old.value
-    if value is not None:
-        if math.prod(shape) != value.size:
-            raise InvalidArgument(f"a constant of shape {list(value.shape)} cannot lie in shape {list(shape)}")
-        value = value.reshape(shape)
-    ranges = old.ranges if len(shape) == len(old.shape) else ()
-    return _change(handle, shape=shape, value=value, ranges=ranges)
+    return change(tensor_desc, ranges=[(pair[0], pair[1]) for pair in pairs])

@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aacl.errors import InvalidArgument
+from aacl.errors import InvalidArgument, WouldBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +49,7 @@ class Here(threading.local):
         context: the current context, which may have been closed meanwhile.
         error: the code of the last call that failed.
         text: what went wrong then, until it is read.
+        task: the number of the task that it submitted last, or 0.
         callbacks: the streams whose callbacks this thread runs now, the innermost last, each with whether
             it waits for the callback.
     """
@@ -56,6 +57,7 @@ class Here(threading.local):
     context: Any = None
     error: int = 0
     text: str | None = None
+    task: int = 0
     callbacks: tuple[tuple[Any, bool], ...] = ()
 
 
@@ -100,10 +102,13 @@ class ReportQueue:
         end = None if timeout is None else monotonic() + timeout
         try:
             while not self._stopping:
+                left = _SLICE if end is None else min(_SLICE, max(0.0, end - monotonic()))
                 try:
-                    call = self._calls.get(timeout=None if end is None else max(0.0, end - monotonic()))
+                    call = self._calls.get(timeout=left)
                 except Empty:
-                    return 0
+                    if end is not None and monotonic() >= end:
+                        return 0
+                    continue
                 if call is not None:
                     call()
                     del call  # nothing of a call outlives it while the thread waits
@@ -116,14 +121,19 @@ class ReportQueue:
 
     def process_until(self, mark: Settling, end: float | None) -> bool:
         """Run the calls that come, on this thread, until something is over; return whether it is before ``end``."""
+        glance = _FIRST_GLANCE
         while not mark.done():
-            left = _GLANCE if end is None else min(_GLANCE, end - monotonic())
+            left = glance if end is None else min(glance, end - monotonic())
             try:
                 call = self._calls.get(timeout=max(0.0, left))
             except Empty:
                 if left <= 0:
                     return mark.done()
-                _drop_dead()
+                if sys.is_finalizing():
+                    raise WouldBlock(_NEVER) from None
+                if glance == _GLANCE:
+                    _drop_dead()
+                glance = min(2 * glance, _GLANCE)
                 continue
             if call is not None:
                 call()
@@ -164,8 +174,15 @@ class ReportQueue:
 
 _UNSUBSCRIBED_WAIT = 0.1
 """Seconds that an endless wait lasts in a thread that no stream is bound to (yet)."""
+_NEVER = "the interpreter ends and runs no other thread; what is waited for will never be over"
+_SLICE = 0.1
+"""Seconds that a thread waits for calls at a time: a signal that comes in the last instant before the wait is looked at
+with the next slice."""
 _GLANCE = 0.05
 """Seconds between looks at what is waited for, and at whether the threads that report are there still."""
+_FIRST_GLANCE = 0.0002
+"""The first of these seconds in a thread that reports itself, which nothing wakes when an event is reached; they double
+each time."""
 _queues: dict[int, ReportQueue] = {}
 _started: dict[int, _Thread] = {}
 _lock = threading.Lock()
@@ -282,6 +299,7 @@ def stop(identifier: int) -> None:
 
     Raises:
         InvalidArgument: it started no such thread, or the thread would wait for itself.
+        WouldBlock: the interpreter ends, and the thread with it.
     """
     thread = _started.get(identifier)
     if thread is None:
@@ -291,6 +309,8 @@ def stop(identifier: int) -> None:
     queue = _queues.get(identifier)
     if queue is not None:
         queue.stop()
+    if sys.is_finalizing() and thread.is_alive():
+        raise WouldBlock(_NEVER)
     thread.join()
     if _started.get(identifier) is thread:
         del _started[identifier]

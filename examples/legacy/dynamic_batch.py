@@ -39,6 +39,15 @@ def check(ret: int) -> None:
         sys.exit(f"error {ret}: {acl.get_recent_err_msg()}")
 
 
+def atc(*options: str) -> None:
+    """Run the converter: the one beside this interpreter, or else the one on PATH."""
+    beside = Path(sys.executable).with_name("atc")
+    command = [str(beside) if beside.exists() else "atc", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
 def convert(folder: Path, weight: Array, bias: Array) -> str:
     """Make softmax(readings @ weight + bias) with batch gears, and return the path of its ``.om`` file."""
     value = helper.make_tensor_value_info
@@ -53,13 +62,10 @@ def convert(folder: Path, weight: Array, bias: Array) -> str:
         [numpy_helper.from_array(weight, "weight"), numpy_helper.from_array(bias, "bias")],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "net.onnx")
-    command = [
-        "atc", f"--model={folder}/net.onnx", "--framework=5", f"--output={folder}/net", "--soc_version=Ascend310P3",
+    atc(
+        f"--model={folder}/net.onnx", "--framework=5", f"--output={folder}/net", "--soc_version=Ascend310P3",
         f"--input_shape=readings:-1,{READINGS}", "--dynamic_batch_size=1,2,4,8",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+    )  # fmt: skip
     return f"{folder}/net.om"
 
 

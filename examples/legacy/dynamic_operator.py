@@ -37,6 +37,15 @@ def check(ret: int) -> None:
         sys.exit(f"error {ret}: {acl.get_recent_err_msg()}")
 
 
+def atc(*options: str) -> None:
+    """Run the converter: the one beside this interpreter, or else the one on PATH."""
+    beside = Path(sys.executable).with_name("atc")
+    command = [str(beside) if beside.exists() else "atc", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
 def compile_operators(folder: Path) -> None:
     """Make the models of Greater and NonZero, for maps of every size."""
     maps, limit = _tensor("float", [-1, -1]), _tensor("float", [1])
@@ -49,10 +58,7 @@ def compile_operators(folder: Path) -> None:
             ]
         )
     )
-    command = ["atc", f"--singleop={folder}/operators.json", f"--output={folder}", "--soc_version=Ascend310P3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+    atc(f"--singleop={folder}/operators.json", f"--output={folder}", "--soc_version=Ascend310P3")
 
 
 def _tensor(dtype: str, shape: list[int]) -> dict[str, object]:

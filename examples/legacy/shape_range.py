@@ -42,6 +42,15 @@ def check(ret: int) -> None:
         sys.exit(f"error {ret}: {acl.get_recent_err_msg()}")
 
 
+def atc(*options: str) -> None:
+    """Run the converter: the one beside this interpreter, or else the one on PATH."""
+    beside = Path(sys.executable).with_name("atc")
+    command = [str(beside) if beside.exists() else "atc", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stdout + done.stderr)
+
+
 def convert(folder: Path) -> str:
     """Make a model that gives how steep a picture is everywhere, and where that passes a limit."""
     value = helper.make_tensor_value_info
@@ -58,13 +67,10 @@ def convert(folder: Path) -> str:
         [numpy_helper.from_array(LAPLACE, "laplace"), numpy_helper.from_array(np.array(LIMIT, np.float32), "limit")],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "net.onnx")
-    command = [
-        "atc", f"--model={folder}/net.onnx", "--framework=5", f"--output={folder}/net", "--soc_version=Ascend910B3",
+    atc(
+        f"--model={folder}/net.onnx", "--framework=5", f"--output={folder}/net", "--soc_version=Ascend910B3",
         "--input_shape=picture:1,1,3~512,-1",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
+    )  # fmt: skip
     return f"{folder}/net.om"
 
 

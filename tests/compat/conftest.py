@@ -8,6 +8,7 @@ import pytest
 
 import acl
 from acl._handles import open_handles
+from acl._state import state
 from tests.compat._programs import Gate, MakeGate, Reporter, good, ok
 
 
@@ -23,6 +24,7 @@ def clean_runtime() -> Iterator[None]:
 def _end() -> None:
     acl.init()  # handles of what needs no device can be made without, and end with the runtime too
     acl.finalize()
+    state._first = None  # each test is a process of its own to a configuration
     acl.get_recent_err_msg()
     acl.rt.get_last_error(0)
 

@@ -15,7 +15,7 @@ import pytest
 import acl
 from tests.compat._programs import good, ok, run_program, untyped
 
-NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.blas, acl.util, acl.media, acl.himpi, acl.prof)
+NAMESPACES = (acl, acl.rt, acl.mdl, acl.op, acl.blas, acl.fv, acl.util, acl.media, acl.himpi, acl.prof)
 
 
 def functions() -> list[Callable[..., object]]:
@@ -120,7 +120,7 @@ def test_what_takes_nothing_ignores_extra_arguments(device: int) -> None:
 def test_arguments_have_no_names(device: int) -> None:
     """Arguments go by position only, as in a C extension."""
     with pytest.raises(TypeError, match="keyword"):
-        acl.rt.malloc(size=64, policy=0)
+        untyped.rt.malloc(size=64, policy=0)
 
 
 def test_numpy_integers_are_integers(device: int) -> None:

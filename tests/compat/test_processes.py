@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.compat._programs import add1, run_program
+import pytest
+
+from tests.compat._programs import add1, run_program, slow
 
 
 def test_children_forked_before_init_are_clean(tmp_path: Path) -> None:
@@ -43,7 +45,7 @@ def test_children_forked_before_init_are_clean(tmp_path: Path) -> None:
 
 
 def test_children_forked_after_init_are_told_so() -> None:
-    """C158: in a child of an initialised process every call is a code with advice, at once; the parent goes on."""
+    """C158: in a child of an initialised process every call is one code with advice, at once; the parent goes on."""
     out = run_program(
         """
         import os, acl
@@ -52,25 +54,102 @@ def test_children_forked_after_init_are_told_so() -> None:
         pointer, _ = acl.rt.malloc(64, 0)
         if os.fork() == 0:
             codes = [acl.rt.malloc(64, 0)[1], acl.rt.synchronize_stream(stream), acl.rt.memset(pointer, 64, 0, 64),
-                     acl.rt.set_device(0), acl.init(), acl.finalize()]
-            print(codes, "spawn" in str(acl.init() and acl.get_recent_err_msg()), flush=True)
+                     acl.rt.free(pointer), acl.rt.set_device(0), acl.init(), acl.finalize()]
+            print(codes, "spawn" in acl.get_recent_err_msg(), acl.rt.get_last_error(0), flush=True)
             os._exit(0)
         os.wait()
         print(acl.rt.memset(pointer, 64, 3, 64), acl.rt.synchronize_stream(stream), acl.finalize())
         """
     )
 
-    assert out.splitlines() == ["[100001, 100001, 100001, 100001, 200006, 100037] True", "0 0 0"]
+    assert out.splitlines() == [f"{[200006] * 7} True 200006", "0 0 0"]
+
+
+def test_every_call_fails_in_a_forked_child() -> None:
+    """All functions of all namespaces, loaded before or after the fork: the code or null, the text, and no wait."""
+    out = run_program(
+        """
+        import faulthandler, inspect, os, acl
+        acl.init(); acl.rt.set_device(0); acl.mdl
+        child = os.fork()
+        if child:
+            raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        faulthandler.dump_traceback_later(5, exit=True)
+        telling = {"acl.get_recent_err_msg", "acl.rt.get_last_error", "acl.rt.peek_at_last_error"}
+        spaces = [acl, *(getattr(acl, name) for name in dir(acl) if inspect.ismodule(getattr(acl, name)))]
+        found = {f"{space.__name__}.{name}": getattr(space, name) for space in spaces for name in dir(space)}
+        refused = 0
+        for name, function in found.items():
+            if inspect.isfunction(function) and name not in telling:
+                answer = function(*[0] * len(inspect.signature(function).parameters))
+                code = answer[-1] if type(answer) is tuple else answer
+                assert code in (200006, 0, None, -1, "", b"", 0xFFFFFFFF) or answer == (0, None), (name, answer)
+                assert acl.rt.get_last_error(0) == 200006, name
+                assert "spawn" in (acl.get_recent_err_msg() or ""), name
+                refused += 1
+        assert refused >= 300, refused
+        """
+    )
+
+    assert out == ""
+
+
+@pytest.mark.parametrize("ending", ["sys.exit(3)", "del acl; gc.collect(); sys.exit(3)"])
+def test_a_forked_child_of_a_process_with_a_model_ends(tmp_path: Path, ending: str) -> None:
+    """The child has sessions of ONNX Runtime and none of their threads; it ends at once, with its own status."""
+    slow(tmp_path, steps=2, size=256)
+
+    out = run_program(
+        f"""
+        import gc, os, sys, acl
+        acl.init(); acl.rt.set_device(0)
+        model, ret = acl.mdl.load_from_file("slow.om")
+        assert ret == 0
+        size, sets = 256 * 256 * 4, [acl.mdl.create_dataset() for _ in range(2)]
+        for each in sets:
+            acl.mdl.add_dataset_buffer(each, acl.create_data_buffer(acl.rt.malloc(size, 0)[0], size))
+        assert acl.mdl.execute(model, *sets) == 0
+        child = os.fork()
+        if not child:
+            print("flushed")
+            {ending}
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), acl.mdl.execute(model, *sets), acl.finalize())
+        """,
+        folder=tmp_path,
+    )
+
+    assert out.splitlines() == ["flushed", "3 0 0"]
+
+
+def test_a_forked_child_of_a_process_that_unloaded_its_models_ends(tmp_path: Path) -> None:
+    """ONNX Runtime has threads from its import on; a child that began anew by itself ends like any other."""
+    add1(tmp_path)
+
+    out = run_program(
+        """
+        import os, sys, acl
+        def use():
+            acl.init(); acl.rt.set_device(0)
+            model, ret = acl.mdl.load_from_file("add1.om")
+            return ret or acl.mdl.unload(model) or acl.finalize()
+        assert use() == 0
+        child = os.fork()
+        if not child:
+            sys.exit(use() or 6)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """,
+        folder=tmp_path,
+    )
+
+    assert out == "6\n"
 
 
 def test_children_forked_while_a_thread_allocates_host_memory() -> None:
-    """A child may free host memory although a thread of the parent held the lock of the table when it was forked."""
+    """A child begins anew although a thread of the parent held a lock of the table of host memory when it was forked."""
     out = run_program(
         """
         import faulthandler, os, threading, acl
         from acl import _blocks
-        acl.init(); acl.rt.set_device(0)
-        pointer, _ = acl.rt.malloc_host(64)
         held, forked = threading.Event(), threading.Event()
         def hold():
             with _blocks._host_lock:
@@ -79,14 +158,86 @@ def test_children_forked_while_a_thread_allocates_host_memory() -> None:
         child = os.fork()
         if child == 0:
             faulthandler.dump_traceback_later(5, exit=True)
-            print(acl.rt.free_host(pointer), acl.rt.free_host(pointer), flush=True)
+            acl.init(); acl.rt.set_device(0)
+            pointer, _ = acl.rt.malloc_host(64)
+            print(acl.rt.free_host(pointer), acl.rt.free_host(pointer), acl.finalize(), flush=True)
             os._exit(0)
         forked.set(); thread.join()
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), acl.rt.free_host(pointer), acl.finalize())
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         """
     )
 
-    assert out.splitlines() == ["0 100000", "0 0 0"]
+    assert out.splitlines() == ["0 100000 0", "0"]
+
+
+def test_servers_that_fork_workers_before_they_initialise(tmp_path: Path) -> None:
+    """C158: four children of a parent that only imports, each initialising by itself, all work."""
+    out = run_program(
+        """
+        import os, acl
+        import acl.mdl, acl.op, acl.prof
+        children = []
+        for _ in range(4):
+            child = os.fork()
+            if not child:
+                code = acl.init() or acl.rt.set_device(0) or acl.rt.malloc(64, 0)[1] or acl.finalize()
+                os._exit(code)
+            children.append(child)
+        print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children])
+        """
+    )
+
+    assert out == "[0, 0, 0, 0]\n"
+
+
+_WORK = """\
+import acl, numpy as np
+
+def work(number):
+    codes = [acl.init(), acl.rt.set_device(0)]
+    here, there = np.full(100, number, np.int32), np.zeros(100, np.int32)
+    stream, code = acl.rt.create_stream()
+    pointer, more = acl.rt.malloc(400, 0)
+    codes += [code, more, acl.rt.memcpy_async(pointer, 400, acl.util.numpy_to_ptr(here), 400, 1, stream),
+              acl.rt.memcpy_async(acl.util.numpy_to_ptr(there), 400, pointer, 400, 2, stream),
+              acl.rt.synchronize_stream(stream), acl.rt.free(pointer), acl.rt.destroy_stream(stream), acl.rt.reset_device(0)]
+    return there.sum() == 100 * number, [code for code in codes if code not in (0, 100002)]
+"""
+
+
+@pytest.mark.parametrize(("method", "parent_uses_it"), [("spawn", True), ("forkserver", False), ("forkserver", True)])
+def test_workers_of_multiprocessing(tmp_path: Path, method: str, parent_uses_it: bool) -> None:
+    """Pools of multiprocessing and concurrent.futures, also beside a parent that has work under way itself."""
+    (tmp_path / "work.py").write_text(_WORK)
+    (tmp_path / "main.py").write_text(
+        f"""\
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+if __name__ == "__main__":
+    import acl
+    from work import work
+    if {parent_uses_it}:
+        acl.init(); acl.rt.set_device(0); stream = acl.rt.create_stream()[0]
+        pointer = acl.rt.malloc(1 << 20, 0)[0]
+        for _ in range(20):
+            acl.rt.memset_async(pointer, 1 << 20, 1, 1 << 20, stream)
+    context = multiprocessing.get_context({method!r})
+    with context.Pool(2) as pool:
+        found = pool.map(work, range(4))
+    with ProcessPoolExecutor(1, mp_context=context) as executor:
+        found += executor.map(work, range(2))
+    print(all(right and not codes for right, codes in found), len(found))
+    if {parent_uses_it}:
+        print(acl.rt.synchronize_stream(stream), acl.finalize())
+"""
+    )
+
+    out = run_program(
+        "import runpy; runpy.run_path('main.py', run_name='__main__')", folder=tmp_path, PYTHONPATH=str(tmp_path)
+    )
+
+    assert out.splitlines() == ["True 6", *["0 0"] * parent_uses_it]
 
 
 def test_children_forked_after_finalize_may_begin() -> None:

@@ -10,7 +10,7 @@ import aacl
 import acl
 from acl import _products
 from acl._devices import current
-from acl._products import is_strict, require_feature
+from acl._products import require_feature
 from acl._status import Refused
 from tests.compat._programs import ok
 
@@ -69,10 +69,24 @@ def test_unknown_products_have_everything(monkeypatch: pytest.MonkeyPatch) -> No
         _on("Ascend9999", monkeypatch)
 
 
-@pytest.mark.parametrize(("value", "expected"), [("1", True), ("yes", True), ("0", False), ("", False), (" ", False)])
-def test_what_strict_means(value: str, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AACL_STRICT is on unless it is 0, empty or not set."""
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", True), (" 1 ", True), ("0", False), ("", False), (" ", False), (None, False)]
+)
+def test_what_strict_means(value: str | None, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AACL_STRICT is on if it is 1, and off if it is 0, empty or not set."""
+    if value is not None:
+        monkeypatch.setenv("AACL_STRICT", value)
+
+    assert aacl.products.is_strict() is expected
+
+
+@pytest.mark.parametrize("value", ["yes", "true", "2", "-1"])
+def test_what_strict_cannot_be(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another value of AACL_STRICT is told when the runtime begins, which it then does not."""
     monkeypatch.setenv("AACL_STRICT", value)
-    assert is_strict() is expected
-    monkeypatch.delenv("AACL_STRICT")
-    assert is_strict() is False
+
+    assert acl.init() == 100000
+    assert f"AACL_STRICT is {value!r}" in (acl.get_recent_err_msg() or "")
+    assert acl.finalize() == 100037
+    with pytest.raises(aacl.InvalidArgument, match="set it to 0 or 1"):
+        aacl.products.is_strict()

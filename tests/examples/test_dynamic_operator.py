@@ -18,11 +18,10 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with the commands of its environment first on the path, from another folder than the example's."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    """Run Python from another folder than the example's, without the commands of its environment on the path."""
     return subprocess.run(
         [sys.executable, *command],
-        capture_output=True, text=True, env=os.environ | {"PATH": path}, check=False, cwd="/",
+        capture_output=True, text=True, env=os.environ | {"PATH": os.defpath}, check=False, cwd="/",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from tests.helpers._hold import Overlap as Overlap
 from tests.helpers._hold import wait_until_idle as wait_until_idle
 from tests.helpers._hold import wait_until_parked as wait_until_parked
 from tests.helpers._interrupts import interrupted_everywhere as interrupted_everywhere
+from tests.helpers._notes import notes_of as notes_of
 from tests.helpers._subprocess import Finished as Finished
 from tests.helpers._subprocess import run_python as run_python
 from tests.helpers._work import Boom as Boom
@@ -21,6 +22,7 @@ __all__ = (
     "build_kernels",
     "fail",
     "interrupted_everywhere",
+    "notes_of",
     "run_python",
     "wait_until_idle",
     "wait_until_parked",

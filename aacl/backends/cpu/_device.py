@@ -19,6 +19,7 @@ from aacl.abc import (
     ModelEngine,
     NodeValue,
     ObservedModel,
+    Pages,
 )
 from aacl.backends.cpu._settings import core_count, memory_bytes, soc_name
 from aacl.backends.cpu._workers import Workers
@@ -49,10 +50,50 @@ class CpuDevice(DeviceBackend):
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self.properties = DeviceProperties(f"software device {index}", soc_name(), core_count(), nbytes)
         self._workers = Workers(index, self.properties.cores)
+        self._reserved: dict[int, Any] = {}  # arrays of bytes on whole ranges of addresses, by the first one
 
     def view(self, address: int, shape: Shape, dtype: np.dtype[Any]) -> Array:
-        """Return an array on the mapping."""
-        return _ndarray(shape, dtype, self._memory, address - self.base)
+        """Return an array on the mapping, or on reserved addresses."""
+        try:
+            return _ndarray(shape, dtype, self._memory, address - self.base)
+        except (TypeError, ValueError):
+            for first, memory in [*self._reserved.items()]:
+                if first <= address < first + len(memory):
+                    return _ndarray(shape, dtype, memory, address - first)
+            raise
+
+    def allocate_pages(self, nbytes: int) -> Pages:
+        """Return a new file in memory."""
+        from aacl.backends.cpu._pages import MemoryFile
+
+        return MemoryFile.of(nbytes)
+
+    def import_pages(self, handle: int) -> Pages:
+        """Return the file in memory of another process."""
+        from aacl.backends.cpu._pages import MemoryFile
+
+        return MemoryFile.imported(handle)
+
+    def reserve(self, nbytes: int, alignment: int, wanted: int) -> int:
+        """Reserve addresses of this process."""
+        from aacl.backends.cpu import _pages
+
+        address = _pages.reserve(nbytes, alignment, wanted)
+        self._reserved[address] = (ctypes.c_char * nbytes).from_address(address)
+        return address
+
+    def hide(self, address: int, nbytes: int) -> None:
+        """Unmap what is at reserved addresses."""
+        from aacl.backends.cpu import _pages
+
+        _pages.hide(address, nbytes)
+
+    def release(self, address: int, nbytes: int) -> None:
+        """Unmap reserved addresses."""
+        from aacl.backends.cpu import _pages
+
+        self._reserved.pop(address, None)
+        _pages.release(address, nbytes)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """Copy as memmove does; ctypes lets go of the GIL."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from queue import SimpleQueue
@@ -25,8 +26,11 @@ class Workers:
             threading.Thread(target=self._work, name=f"aacl-device{device}-{number}", daemon=True).start()
 
     def start(self, task: Callable[[], object]) -> None:
-        """Run a task that never raises on one of the threads."""
-        self._tasks.put(task)
+        """Run a task that never raises on one of the threads; here when the interpreter ends, and runs no other."""
+        if sys.is_finalizing():
+            task()
+        else:
+            self._tasks.put(task)
 
     def parallel(self, run: Callable[[int], object], count: int) -> None:
         """Call ``run(0)`` to ``run(count - 1)``, on this thread and on those of the device that have nothing to do.

@@ -37,6 +37,7 @@ def gemm_ex(
     data_type_c: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
     """Submit ``c = alpha * op(a) op(b) + beta * c`` to a stream.
 
@@ -64,8 +65,10 @@ def gemm_ex(
     Returns:
         0, which means submitted; 100024 if there is no operator model of GEMM for it; 100000 for sizes, transposes,
         leading dimensions, addresses or a compute type that there are not; 100026 for other data types; 200006 for
-        matrices in blocks (transpose types 2 and 3); 107000 for memory that is not mapped, or too short; 107002,
-        107003 and 107017 as ``synchronize_stream``.
+        matrices in blocks (transpose types 2 and 3); 107000 for memory that is not mapped, or too short; 107002, 107003
+        and 107017 as ``synchronize_stream``.
+
+    Source: aclblasGemmEx.
     """
     given = Product("gemm_ex", (trans_a, trans_b, trans_c), (m, n, k), (data_type_a, data_type_b, data_type_c))
     return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
@@ -89,8 +92,33 @@ def hgemm(
     ldc: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
-    """Submit a `gemm_ex` of half precision alone; arguments and codes as there."""
+    """Submit a `gemm_ex` of half precision alone.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        trans_b: 0, or 1 where b lies transposed.
+        trans_c: 0.
+        m: rows of op(a) and c.
+        n: columns of op(b) and c.
+        k: columns of op(a), rows of op(b).
+        alpha: address of one element of the result's type in device memory.
+        matrix_a: address of a in device memory.
+        lda: -1, or the length of a's rows.
+        matrix_b: address of b in device memory.
+        ldb: -1, or the length of b's rows.
+        beta: address of one element of the result's type in device memory; where it is zero, the result is not read.
+        matrix_c: address of c in device memory, which is read and written.
+        ldc: -1, or n.
+        type: 0, high precision, or 1, low precision; both compute the same.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 100024 if there is no operator model of GEMM for it; other codes as `gemm_ex`.
+
+    Source: aclblasHgemm.
+    """
     given = Product("hgemm", (trans_a, trans_b, trans_c), (m, n, k), (FLOAT16, FLOAT16, FLOAT16))
     return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
 
@@ -113,8 +141,33 @@ def s8gemm(
     ldc: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
-    """Submit a `gemm_ex` of INT8 giving INT32; alpha and beta are INT32. Arguments and codes as there."""
+    """Submit a `gemm_ex` of INT8 giving INT32; alpha and beta are INT32.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        trans_b: 0, or 1 where b lies transposed.
+        trans_c: 0.
+        m: rows of op(a) and c.
+        n: columns of op(b) and c.
+        k: columns of op(a), rows of op(b).
+        alpha: address of one element of the result's type in device memory.
+        matrix_a: address of a in device memory.
+        lda: -1, or the length of a's rows.
+        matrix_b: address of b in device memory.
+        ldb: -1, or the length of b's rows.
+        beta: address of one element of the result's type in device memory; where it is zero, the result is not read.
+        matrix_c: address of c in device memory, which is read and written.
+        ldc: -1, or n.
+        type: 0, high precision, or 1, low precision; both compute the same.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 100024 if there is no operator model of GEMM for it; other codes as `gemm_ex`.
+
+    Source: aclblasS8gemm.
+    """
     given = Product("s8gemm", (trans_a, trans_b, trans_c), (m, n, k), (INT8, INT8, INT32))
     return _run(given, type, (lda, ldb, ldc), (matrix_a, matrix_b, matrix_c, alpha, beta), stream)
 
@@ -131,13 +184,28 @@ def create_handle_for_gemm_ex(
     data_type_b: int,
     data_type_c: int,
     type: int,
+    /,
 ) -> tuple[int, int]:
     """Look for the operator model of a `gemm_ex` once for many runs.
 
     ``acl.op.execute_with_handle`` runs it, with data buffers of a, b, c, alpha and beta, and of c.
 
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        trans_b: 0, or 1 where b lies transposed.
+        trans_c: 0.
+        m: rows of op(a) and c.
+        n: columns of op(b) and c.
+        k: columns of op(a), rows of op(b).
+        data_type_a: the ``aclDataType`` of a.
+        data_type_b: the ``aclDataType`` of b.
+        data_type_c: the ``aclDataType`` of c.
+        type: 0, high precision, or 1, low precision; both compute the same.
+
     Returns:
         (handle, 0); (0, code) with the codes of `gemm_ex`; 100001 before ``acl.init``.
+
+    Source: aclblasCreateHandleForGemmEx.
     """
     check_compute_type("gemm_ex", type)
     dtypes = (data_type_a, data_type_b, data_type_c)
@@ -146,18 +214,48 @@ def create_handle_for_gemm_ex(
 
 @with_code(0)
 def create_handle_for_hgemm(
-    trans_a: int, trans_b: int, trans_c: int, m: int, n: int, k: int, type: int
+    trans_a: int, trans_b: int, trans_c: int, m: int, n: int, k: int, type: int, /
 ) -> tuple[int, int]:
-    """Look for the operator model of an `hgemm`, as `create_handle_for_gemm_ex` does."""
+    """Look for the operator model of an `hgemm`, as `create_handle_for_gemm_ex` does.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        trans_b: 0, or 1 where b lies transposed.
+        trans_c: 0.
+        m: rows of op(a) and c.
+        n: columns of op(b) and c.
+        k: columns of op(a), rows of op(b).
+        type: 0, high precision, or 1, low precision; both compute the same.
+
+    Returns:
+        (handle, 0); (0, code) with the codes of `create_handle_for_gemm_ex`, 100024 if there is no such operator model.
+
+    Source: aclblasCreateHandleForHgemm.
+    """
     check_compute_type("hgemm", type)
     return product_handle(Product("hgemm", (trans_a, trans_b, trans_c), (m, n, k), (FLOAT16, FLOAT16, FLOAT16)))
 
 
 @with_code(0)
 def create_handle_for_s8gemm(
-    trans_a: int, trans_b: int, trans_c: int, m: int, n: int, k: int, type: int
+    trans_a: int, trans_b: int, trans_c: int, m: int, n: int, k: int, type: int, /
 ) -> tuple[int, int]:
-    """Look for the operator model of an `s8gemm`, as `create_handle_for_gemm_ex` does."""
+    """Look for the operator model of an `s8gemm`, as `create_handle_for_gemm_ex` does.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        trans_b: 0, or 1 where b lies transposed.
+        trans_c: 0.
+        m: rows of op(a) and c.
+        n: columns of op(b) and c.
+        k: columns of op(a), rows of op(b).
+        type: 0, high precision, or 1, low precision; both compute the same.
+
+    Returns:
+        (handle, 0); (0, code) with the codes of `create_handle_for_gemm_ex`, 100024 if there is no such operator model.
+
+    Source: aclblasCreateHandleForS8gemm.
+    """
     check_compute_type("s8gemm", type)
     return product_handle(Product("s8gemm", (trans_a, trans_b, trans_c), (m, n, k), (INT8, INT8, INT32)))
 

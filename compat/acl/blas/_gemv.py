@@ -43,6 +43,7 @@ def gemv_ex(
     data_type_y: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
     """Submit ``y = alpha * op(a) x + beta * y`` to a stream.
 
@@ -68,6 +69,8 @@ def gemv_ex(
 
     Returns:
         As ``gemm_ex``.
+
+    Source: aclblasGemvEx.
     """
     dtypes = (data_type_a, data_type_x, data_type_y)
     return _run(_product("gemv_ex", trans_a, m, n, dtypes, type), lda, incx, incy, (a, x, y, alpha, beta), stream)
@@ -88,8 +91,30 @@ def hgemv(
     incy: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
-    """Submit a `gemv_ex` of half precision alone; arguments and codes as there."""
+    """Submit a `gemv_ex` of half precision alone.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        m: rows of op(a), elements of y.
+        n: columns of op(a), elements of x.
+        alpha: address of one element of the result's type in device memory.
+        a: address of a in device memory.
+        lda: -1, or the length of a's rows.
+        x: address of x in device memory.
+        incx: -1 or 1.
+        beta: address of one element of the result's type in device memory; where it is zero, the result is not read.
+        y: address of y in device memory, which is read and written.
+        incy: -1 or 1.
+        type: 0, high precision, or 1, low precision; both compute the same.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 100024 if there is no operator model of GEMM for it; other codes as `gemv_ex`.
+
+    Source: aclblasHgemv.
+    """
     product = _product("hgemv", trans_a, m, n, (FLOAT16, FLOAT16, FLOAT16), type)
     return _run(product, lda, incx, incy, (a, x, y, alpha, beta), stream)
 
@@ -109,35 +134,92 @@ def s8gemv(
     incy: int,
     type: int,
     stream: int,
+    /,
 ) -> int:
-    """Submit a `gemv_ex` of INT8 giving INT32; alpha and beta are INT32. Arguments and codes as there."""
+    """Submit a `gemv_ex` of INT8 giving INT32; alpha and beta are INT32.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        m: rows of op(a), elements of y.
+        n: columns of op(a), elements of x.
+        alpha: address of one element of the result's type in device memory.
+        a: address of a in device memory.
+        lda: -1, or the length of a's rows.
+        x: address of x in device memory.
+        incx: -1 or 1.
+        beta: address of one element of the result's type in device memory; where it is zero, the result is not read.
+        y: address of y in device memory, which is read and written.
+        incy: -1 or 1.
+        type: 0, high precision, or 1, low precision; both compute the same.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 100024 if there is no operator model of GEMM for it; other codes as `gemv_ex`.
+
+    Source: aclblasS8gemv.
+    """
     product = _product("s8gemv", trans_a, m, n, (INT8, INT8, INT32), type)
     return _run(product, lda, incx, incy, (a, x, y, alpha, beta), stream)
 
 
 @with_code(0)
 def create_handle_for_gemv_ex(
-    trans_a: int, m: int, n: int, data_type_a: int, data_type_x: int, data_type_y: int, type: int
+    trans_a: int, m: int, n: int, data_type_a: int, data_type_x: int, data_type_y: int, type: int, /
 ) -> tuple[int, int]:
     """Look for the operator model of a `gemv_ex` once for many runs.
 
     ``acl.op.execute_with_handle`` runs it, with data buffers of a, x, y, alpha and beta, and of y.
 
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        m: rows of op(a), elements of y.
+        n: columns of op(a), elements of x.
+        data_type_a: the ``aclDataType`` of a.
+        data_type_x: the ``aclDataType`` of x.
+        data_type_y: the ``aclDataType`` of y.
+        type: 0, high precision, or 1, low precision; both compute the same.
+
     Returns:
         (handle, 0); (0, code) with the codes of `gemv_ex`; 100001 before ``acl.init``.
+
+    Source: aclblasCreateHandleForGemvEx.
     """
     return product_handle(_product("gemv_ex", trans_a, m, n, (data_type_a, data_type_x, data_type_y), type))
 
 
 @with_code(0)
-def create_handle_for_hgemv(trans_a: int, m: int, n: int, type: int) -> tuple[int, int]:
-    """Look for the operator model of an `hgemv`, as `create_handle_for_gemv_ex` does."""
+def create_handle_for_hgemv(trans_a: int, m: int, n: int, type: int, /) -> tuple[int, int]:
+    """Look for the operator model of an `hgemv`, as `create_handle_for_gemv_ex` does.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        m: rows of op(a), elements of y.
+        n: columns of op(a), elements of x.
+        type: 0, high precision, or 1, low precision; both compute the same.
+
+    Returns:
+        (handle, 0); (0, code) with the codes of `create_handle_for_gemv_ex`, 100024 if there is no such operator model.
+
+    Source: aclblasCreateHandleForHgemv.
+    """
     return product_handle(_product("hgemv", trans_a, m, n, (FLOAT16, FLOAT16, FLOAT16), type))
 
 
 @with_code(0)
-def create_handle_for_s8gemv(trans_a: int, m: int, n: int, type: int) -> tuple[int, int]:
-    """Look for the operator model of an `s8gemv`, as `create_handle_for_gemv_ex` does."""
+def create_handle_for_s8gemv(trans_a: int, m: int, n: int, type: int, /) -> tuple[int, int]:
+    """Look for the operator model of an `s8gemv`, as `create_handle_for_gemv_ex` does.
+
+    Args:
+        trans_a: 0, or 1 where a lies transposed.
+        m: rows of op(a), elements of y.
+        n: columns of op(a), elements of x.
+        type: 0, high precision, or 1, low precision; both compute the same.
+
+    Returns:
+        (handle, 0); (0, code) with the codes of `create_handle_for_gemv_ex`, 100024 if there is no such operator model.
+
+    Source: aclblasCreateHandleForS8gemv.
+    """
     return product_handle(_product("s8gemv", trans_a, m, n, (INT8, INT8, INT32), type))
 
 

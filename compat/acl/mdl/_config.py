@@ -26,19 +26,34 @@ _configs: Handles[dict[int, Any]] = Handles("model config", INVALID_PARAM)
 
 @plain(0)
 def create_config_handle() -> int:
-    """Return the handle of a new collection of options."""
+    """Make a collection of options for `load_with_config`.
+
+    Returns:
+        The handle.
+
+    Source: aclmdlCreateConfigHandle.
+    """
     return _configs.add({})
 
 
 @code_alone
-def destroy_config_handle(config_handle: int) -> int:
-    """Destroy a collection of options. Returns 0; 100000 if it is none."""
+def destroy_config_handle(config_handle: int, /) -> int:
+    """Destroy a collection of options.
+
+    Args:
+        config_handle: of `create_config_handle`.
+
+    Returns:
+        0; 100000 if it is none.
+
+    Source: aclmdlDestroyConfigHandle.
+    """
     _configs.take(config_handle)
     return 0
 
 
 @code_alone
-def set_config_opt(config_handle: int, attr: int, attr_value: int | str) -> int:
+def set_config_opt(config_handle: int, attr: int, attr_value: int | str, /) -> int:
     """Set an option.
 
     Args:
@@ -50,6 +65,8 @@ def set_config_opt(config_handle: int, attr: int, attr_value: int | str) -> int:
 
     Returns:
         0; 100000 for an unknown option, or no collection.
+
+    Source: aclmdlSetConfigOpt.
     """
     options, attr = _configs.get(config_handle), index(attr)
     if attr not in _ATTRIBUTES:
@@ -59,12 +76,17 @@ def set_config_opt(config_handle: int, attr: int, attr_value: int | str) -> int:
 
 
 @with_code(0)
-def load_with_config(config_handle: int) -> tuple[int, int]:
+def load_with_config(config_handle: int, /) -> tuple[int, int]:
     """Load the model that the options name.
+
+    Args:
+        config_handle: of `create_config_handle`.
 
     Returns:
         (model id, 0); (0, code): 100000 if an option is missing, 200006 for load types that use queues, otherwise as
         ``load_from_file`` and ``load_from_mem``.
+
+    Source: aclmdlLoadWithConfig.
     """
     options = _configs.get(config_handle)
     kind = options.get(_TYPE)

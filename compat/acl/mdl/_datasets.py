@@ -55,24 +55,45 @@ datasets: Handles[Dataset] = Handles("dataset", INVALID_PARAM)
 
 @plain(0)
 def create_dataset() -> int:
-    """Return the handle of a new, empty dataset."""
+    """Make an empty dataset.
+
+    Returns:
+        The handle.
+
+    Source: aclmdlCreateDataset.
+    """
     return datasets.add(Dataset())
 
 
 @code_alone
-def destroy_dataset(dataset: int) -> int:
-    """Destroy a dataset, neither its data buffers nor their memory. Returns 0; 100000 if it is none."""
+def destroy_dataset(dataset: int, /) -> int:
+    """Destroy a dataset, neither its data buffers nor their memory.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        0; 100000 if it is none.
+
+    Source: aclmdlDestroyDataset.
+    """
     for handle in datasets.take(dataset).desc_handles.values():
         tensor_descs.objects.pop(handle, None)
     return 0
 
 
 @with_first
-def add_dataset_buffer(dataset: int, data_buffer: int) -> int:
+def add_dataset_buffer(dataset: int, data_buffer: int, /) -> int:
     """Put a data buffer behind the others of a dataset.
+
+    Args:
+        dataset: the dataset.
+        data_buffer: the data buffer.
 
     Returns:
         (dataset, 0); (dataset, 100000) if one of them is none.
+
+    Source: aclmdlAddDatasetBuffer.
     """
     target = datasets.get(dataset)
     data_buffers.get(data_buffer)
@@ -81,14 +102,33 @@ def add_dataset_buffer(dataset: int, data_buffer: int) -> int:
 
 
 @plain(0)
-def get_dataset_num_buffers(dataset: int) -> int:
-    """Return how many data buffers a dataset has; 0 if it is none."""
+def get_dataset_num_buffers(dataset: int, /) -> int:
+    """Return how many data buffers a dataset has.
+
+    Args:
+        dataset: the dataset.
+
+    Returns:
+        The number; 0 if it is no dataset.
+
+    Source: aclmdlGetDatasetNumBuffers.
+    """
     return len(datasets.get(dataset).buffers)
 
 
 @plain(0)
-def get_dataset_buffer(dataset: int, index: int) -> int:
-    """Return the handle of a data buffer by its position; 0 if there is no such position or dataset."""
+def get_dataset_buffer(dataset: int, index: int, /) -> int:
+    """Return a data buffer of a dataset by its position.
+
+    Args:
+        dataset: the dataset.
+        index: the position.
+
+    Returns:
+        The data buffer's handle; 0 if there is no such position or dataset.
+
+    Source: aclmdlGetDatasetBuffer.
+    """
     buffers = datasets.get(dataset).buffers
     return buffers[_place(buffers, index)]
 
@@ -101,7 +141,7 @@ def _place(buffers: list[int], position: int) -> int:
 
 
 @with_first
-def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int) -> int:
+def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int, /) -> int:
     """Say what shape a data buffer's contents have in the next runs; the description is copied.
 
     Args:
@@ -111,6 +151,8 @@ def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int) -> int:
 
     Returns:
         (dataset, 0); (dataset, 100000) if there is no such dataset, description or position.
+
+    Source: aclmdlSetDatasetTensorDesc.
     """
     target = datasets.get(dataset)
     place = _place(target.buffers, index)
@@ -127,8 +169,18 @@ def _whole(number: int) -> int:
 
 
 @plain(0)
-def get_dataset_tensor_desc(dataset: int, index: int) -> int:
-    """Return the handle of a description that the dataset holds, which ends with it; 0 if it holds none there."""
+def get_dataset_tensor_desc(dataset: int, index: int, /) -> int:
+    """Return the description that a dataset holds at a position, which ends with the dataset.
+
+    Args:
+        dataset: the dataset.
+        index: the position.
+
+    Returns:
+        The description's handle; 0 if it holds none there, or there is no such position or dataset.
+
+    Source: aclmdlGetDatasetTensorDesc.
+    """
     target = datasets.get(dataset)
     place = _place(target.buffers, index)
     desc = target.descs.get(place)

@@ -32,14 +32,14 @@ _COLUMNS = ("Input/Output", "Node", "Op Type", "Index", "Data Type", "Shape", "M
 
 
 class _Dumps:
-    """The dumps of this process."""
+    """The dumps of this process. The lock is held while one begins or ends: none is left behind by another thread."""
 
     def __init__(self) -> None:
         self._is_begun = False
         self._config: DumpConfig | None = None
         self._time = ""
         self._active: dict[int, aacl.models.TensorDump] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def begin(self) -> None:
         """Let `choose` be called.
@@ -47,9 +47,10 @@ class _Dumps:
         Raises:
             Refused: it was called, or the configuration of ``acl.init`` has a dump (100044).
         """
-        if self._is_begun or state.config.dump is not None:
-            raise Refused(DUMP_ALREADY_RUN, "a dump has begun already; call acl.mdl.finalize_dump first")
-        self._is_begun = True
+        with self._lock:
+            if self._is_begun or state.config.dump is not None:
+                raise Refused(DUMP_ALREADY_RUN, "a dump has begun already; call acl.mdl.finalize_dump first")
+            self._is_begun = True
 
     def choose(self, config: DumpConfig | None) -> None:
         """Set what is dumped of models that are loaded from now on.
@@ -57,44 +58,49 @@ class _Dumps:
         Raises:
             Refused: no dump was begun (100045).
         """
-        if not self._is_begun:
-            raise Refused(DUMP_NOT_RUN, "no dump has begun; call acl.mdl.init_dump first")
-        self._config, self._time = config, ""
+        with self._lock:
+            self._check_begun()
+            self._config, self._time = config, ""
 
     def finish(self) -> None:
         """Dump nothing more; raises `Refused` if nothing was begun."""
+        with self._lock:
+            self._check_begun()
+            self.clear()
+
+    def _check_begun(self) -> None:
         if not self._is_begun:
             raise Refused(DUMP_NOT_RUN, "no dump has begun; call acl.mdl.init_dump first")
-        self.clear()
 
     def clear(self) -> None:
         """End all dumps."""
         with self._lock:
-            active, self._active = self._active, {}
-        for dump in active.values():
-            dump.stop()
-        self._is_begun, self._config, self._time = False, None, ""
+            self._is_begun, self._config, self._time = False, None, ""
+            while self._active:
+                _, dump = self._active.popitem()
+                dump.stop()
 
     def loaded(self, model_id: int, loaded: Loaded) -> None:
         """Dump a model, if it is one of those."""
-        config, name = self._config or state.config.dump, loaded.model.name
-        if config is None or not config.has_model(name):
-            return
+        with self._lock:
+            config = self._config or state.config.dump
+            if config is not None and config.has_model(loaded.model.name):
+                self._active[model_id] = self._started(model_id, loaded, config)
+
+    def _started(self, model_id: int, loaded: Loaded, config: DumpConfig) -> aacl.models.TensorDump:
+        name = loaded.model.name
         self._time = self._time or time.strftime("%Y%m%d%H%M%S")
         place = config.folder / self._time / str(loaded.context.device.index) / _file_name(name) / str(model_id)
         nodes, keep = config.nodes_of(name), _kept(config, place)
-        dump = aacl.models.TensorDump(
-            loaded.model, keep, nodes=nodes, inputs=config.inputs, outputs=config.outputs
-        ).start()
-        with self._lock:
-            self._active[model_id] = dump
+        dump = aacl.models.TensorDump(loaded.model, keep, nodes=nodes, inputs=config.inputs, outputs=config.outputs)
+        return dump.start()
 
     def unloading(self, model_id: int) -> None:
         """End the dump of a model."""
         with self._lock:
             dump = self._active.pop(model_id, None)
-        if dump is not None:
-            dump.stop()
+            if dump is not None:
+                dump.stop()
 
 
 def _file_name(name: str) -> str:
@@ -144,14 +150,20 @@ at_finalize(_dumps.clear)
 
 @code_alone
 def init_dump() -> int:
-    """Begin dumping. Returns 0; 100044 if a dump has begun, by this call or by the file given to ``acl.init``."""
+    """Begin dumping; `set_dump` says what.
+
+    Returns:
+        0; 100044 if a dump has begun, by this call or by the file given to ``acl.init``.
+
+    Source: aclmdlInitDump.
+    """
     require_init()
     _dumps.begin()
     return 0
 
 
 @code_alone
-def set_dump(dump_cfg_path: str) -> int:
+def set_dump(dump_cfg_path: str, /) -> int:
     """Choose what is dumped of the models that are loaded from now on.
 
     Args:
@@ -162,6 +174,8 @@ def set_dump(dump_cfg_path: str) -> int:
 
     Returns:
         0; 100045 before `init_dump`; 100003 and 100006 for a file that is none or no JSON; 100009 for a wrong section.
+
+    Source: aclmdlSetDump.
     """
     require_init()
     if not isinstance(dump_cfg_path, str):
@@ -175,7 +189,13 @@ def set_dump(dump_cfg_path: str) -> int:
 
 @code_alone
 def finalize_dump() -> int:
-    """Dump nothing more, of no model. Returns 0; 100045 if nothing was begun."""
+    """Dump nothing more, of no model.
+
+    Returns:
+        0; 100045 if nothing was begun.
+
+    Source: aclmdlFinalizeDump.
+    """
     require_init()
     _dumps.finish()
     return 0

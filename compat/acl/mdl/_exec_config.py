@@ -34,19 +34,34 @@ exec_configs: Handles[ExecConfig] = Handles("exec config", INVALID_PARAM)
 
 @plain(0)
 def create_exec_config_handle() -> int:
-    """Return the handle of a new collection of options for `execute_v2` and `execute_async_v2`."""
+    """Make a collection of options for `execute_v2` and `execute_async_v2`.
+
+    Returns:
+        The handle.
+
+    Source: aclmdlCreateExecConfigHandle.
+    """
     return exec_configs.add(ExecConfig())
 
 
 @code_alone
-def destroy_exec_config_handle(exec_config: int) -> int:
-    """Destroy a collection of options. Returns 0; 100000 if it is none."""
+def destroy_exec_config_handle(exec_config: int, /) -> int:
+    """Destroy a collection of options.
+
+    Args:
+        exec_config: of `create_exec_config_handle`.
+
+    Returns:
+        0; 100000 if it is none.
+
+    Source: aclmdlDestroyExecConfigHandle.
+    """
     exec_configs.take(exec_config)
     return 0
 
 
 @code_alone
-def set_exec_config_opt(exec_config: int, attr: int, attr_value: int) -> int:
+def set_exec_config_opt(exec_config: int, attr: int, attr_value: int, /) -> int:
     """Set an option.
 
     Args:
@@ -58,6 +73,8 @@ def set_exec_config_opt(exec_config: int, attr: int, attr_value: int) -> int:
 
     Returns:
         0; 100000 for an unknown option, or no collection; 107000 for a time below -1.
+
+    Source: aclmdlSetExecConfigOpt.
     """
     config, attr, value = exec_configs.get(exec_config), index(attr), index(attr_value)
     if attr not in _ATTRIBUTES:

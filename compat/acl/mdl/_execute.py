@@ -24,7 +24,7 @@ __all__ = ("execute", "execute_async", "execute_async_v2", "execute_v2")
 
 
 @code_alone
-def execute(model_id: int, input: int, output: int) -> int:
+def execute(model_id: int, input: int, output: int, /) -> int:
     """Run a model and wait for the end.
 
     Args:
@@ -42,6 +42,8 @@ def execute(model_id: int, input: int, output: int) -> int:
         shape; 100017 for shapes that the model does not take, with the input's name and range in the text; 100017 and
         100018 for a buffer that is too small, with both sizes in the text, of which nothing was written; 107000 for
         memory that is not mapped; 107005 in strict mode, if the model runs elsewhere.
+
+    Source: aclmdlExecute.
     """
     loaded = model_at(model_id)
     run, results = loaded.submit(model_id, None, datasets.get(input), datasets.get(output))
@@ -53,21 +55,29 @@ def execute(model_id: int, input: int, output: int) -> int:
 
 
 @code_alone
-def execute_async(model_id: int, input: int, output: int, stream: int) -> int:
-    """Submit a run of a model to a stream, 0 being the default one; arguments as `execute`.
+def execute_async(model_id: int, input: int, output: int, stream: int, /) -> int:
+    """Submit a run of a model to a stream.
 
     The gear and the shapes that the input dataset says now are the run's; later ones are of later runs.
 
+    Args:
+        model_id: the model, loaded in this thread's context.
+        input: the inputs, as for `execute`.
+        output: the outputs, as for `execute`.
+        stream: where; 0 is the default one.
+
     Returns:
-        0, which means submitted; a failure of the run is the code of the next synchronise of the stream, and so is
-        an output that proves too large for its buffer. Other codes as `execute` and ``synchronize_stream``.
+        0, which means submitted; a failure of the run is the code of the next synchronise of the stream, and so is an
+        output that proves too large for its buffer. Other codes as `execute` and ``synchronize_stream``.
+
+    Source: aclmdlExecuteAsync.
     """
     _start(model_id, input, output, stream_at(stream))
     return 0
 
 
 @code_alone
-def execute_v2(model_id: int, input: int, output: int, stream: int, exec_config: int) -> int:
+def execute_v2(model_id: int, input: int, output: int, stream: int, exec_config: int, /) -> int:
     """Run a model on a stream, behind what is queued there, and wait for the end of the run.
 
     Args:
@@ -79,8 +89,9 @@ def execute_v2(model_id: int, input: int, output: int, stream: int, exec_config:
 
     Returns:
         0; 507046 when the time is over, and the run goes on; 507004 in a callback that the run would come after, and
-        nothing was submitted;
-        100000 if it is no configuration; other codes as `execute`.
+        nothing was submitted; 100000 if it is no configuration; other codes as `execute`.
+
+    Source: aclmdlExecuteV2.
     """
     config = exec_configs.get(exec_config)
     target = stream_at(stream)
@@ -94,8 +105,21 @@ def execute_v2(model_id: int, input: int, output: int, stream: int, exec_config:
 
 
 @code_alone
-def execute_async_v2(model_id: int, input: int, output: int, stream: int, exec_config: int) -> int:
-    """Do what `execute_async` does; the configuration, of which nothing limits that, is checked. Codes as there."""
+def execute_async_v2(model_id: int, input: int, output: int, stream: int, exec_config: int, /) -> int:
+    """Do what `execute_async` does; the configuration, of which nothing limits that, is checked.
+
+    Args:
+        model_id: the model, loaded in this thread's context.
+        input: the inputs, as for `execute`.
+        output: the outputs, as for `execute`.
+        stream: where; 0 is the default one.
+        exec_config: of `create_exec_config_handle`.
+
+    Returns:
+        0, which means submitted; 100000 if it is no configuration; other codes as `execute_async`.
+
+    Source: aclmdlExecuteAsyncV2.
+    """
     exec_configs.get(exec_config)
     _start(model_id, input, output, stream_at(stream))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import OrderedDict
 from operator import index
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +37,7 @@ class _Failure(NamedTuple):
 
 _failures: OrderedDict[tuple[int, int, int], _Failure] = OrderedDict()
 """The latest ones, by device, stream and task."""
+_lock = threading.Lock()  # streams fail each on a thread of its own, and the runtime may end meanwhile
 
 
 class Failing:
@@ -56,14 +58,15 @@ class Failing:
             tuple([(desc, address) for desc, (address, _) in zip(self._form.inputs, inputs, strict=False)]),
             tuple([(desc, address) for desc, (address, _) in zip(self._form.outputs, outputs, strict=False)]),
         )
-        _failures[device, stream, task] = failure
-        while len(_failures) > _MOST:
-            _failures.popitem(last=False)
+        with _lock:
+            _failures[device, stream, task] = failure
+            while len(_failures) > _MOST:
+                _failures.popitem(last=False)
 
 
 @with_code("", 0, 0, 0, 0)
 def create_and_get_op_desc(
-    device_id: int, stream_id: int, task_id: int, op_name_len: int
+    device_id: int, stream_id: int, task_id: int, op_name_len: int, /
 ) -> tuple[str, int, int, int, int, int]:
     """Tell which operator failed, by what an exception callback was told; known of the latest 64 failed model runs.
 
@@ -74,10 +77,12 @@ def create_and_get_op_desc(
         op_name_len: the most bytes of the name, the null byte of the C interface counted.
 
     Returns:
-        (name, inputs, number of inputs, outputs, number of outputs, 0): the operator's name, the model's if that is
-        not known; the inputs and outputs of the whole run, a task here, as handles of the first description
-        (``get_tensor_desc_by_index``, ``get_tensor_desc_address``), whose destruction ends them.
-        ("", 0, 0, 0, 0, 100000) if no such task failed, or the name is longer.
+        (name, inputs, number of inputs, outputs, number of outputs, 0): the operator's name, the model's if that is not
+        known; the inputs and outputs of the whole run, a task here, as handles of the first description
+        (``get_tensor_desc_by_index``, ``get_tensor_desc_address``), whose destruction ends them. ("", 0, 0, 0, 0,
+        100000) if no such task failed, or the name is longer.
+
+    Source: aclmdlCreateAndGetOpDesc.
     """
     key = index(device_id), index(stream_id), index(task_id)
     failure = _failures.get(key)
@@ -91,4 +96,9 @@ def create_and_get_op_desc(
     return failure.name, add_array(inputs), len(inputs), add_array(outputs), len(outputs), 0
 
 
-at_finalize(_failures.clear)
+def _forget() -> None:
+    with _lock:
+        _failures.clear()
+
+
+at_finalize(_forget)

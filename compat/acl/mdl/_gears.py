@@ -48,18 +48,23 @@ _SETTERS = {_BATCH: "set_dynamic_batch_size", _SIZE: "set_dynamic_hw_size", _DIM
 
 
 @with_code({})
-def get_dynamic_batch(model_desc: int) -> tuple[dict[str, Any], int]:
+def get_dynamic_batch(model_desc: int, /) -> tuple[dict[str, Any], int]:
     """Return the batch gears.
+
+    Args:
+        model_desc: a description that `get_desc`, or a sibling of it, filled.
 
     Returns:
         ({"batchCount", "batch"}, 0), empty for a model without batch gears; ({}, 100000) if it is no description.
+
+    Source: aclmdlGetDynamicBatch.
     """
     batches = [gear[0] for gear in _values(model_desc, _BATCH)]
     return {"batchCount": len(batches), "batch": batches}, 0
 
 
 @with_code({})
-def get_dynamic_hw(model_desc: int, index: int) -> tuple[dict[str, Any], int]:
+def get_dynamic_hw(model_desc: int, index: int, /) -> tuple[dict[str, Any], int]:
     """Return the image size gears.
 
     Args:
@@ -67,8 +72,10 @@ def get_dynamic_hw(model_desc: int, index: int) -> tuple[dict[str, Any], int]:
         index: of an input, or -1; it makes no difference.
 
     Returns:
-        ({"hwCount", "hw"}, 0), ``hw`` being a list of [height, width], empty for a model without image size gears;
-        ({}, 100000) if it is no description.
+        ({"hwCount", "hw"}, 0), ``hw`` being a list of [height, width], empty for a model without image size gears; ({},
+        100000) if it is no description.
+
+    Source: aclmdlGetDynamicHW.
     """
     _whole(index)
     sizes = [list(gear) for gear in _values(model_desc, _SIZE)]
@@ -76,19 +83,24 @@ def get_dynamic_hw(model_desc: int, index: int) -> tuple[dict[str, Any], int]:
 
 
 @with_code(0)
-def get_input_dynamic_gear_count(model_desc: int, index: int) -> tuple[int, int]:
-    """Return (number of dims gears, 0), 0 for a model without; (0, 100000) if it is no description.
+def get_input_dynamic_gear_count(model_desc: int, index: int, /) -> tuple[int, int]:
+    """Return how many gears of dims a model has.
 
     Args:
         model_desc: the description.
         index: -1; it makes no difference.
+
+    Returns:
+        (number, 0), 0 for a model without; (0, 100000) if it is no description.
+
+    Source: aclmdlGetInputDynamicGearCount.
     """
     _whole(index)
     return len(_values(model_desc, _DIMS)), 0
 
 
 @with_code([])
-def get_input_dynamic_dims(model_desc: int, index: int, gear_count: int) -> tuple[list[dict[str, Any]], int]:
+def get_input_dynamic_dims(model_desc: int, index: int, gear_count: int, /) -> tuple[list[dict[str, Any]], int]:
     """Return the dims gears.
 
     Args:
@@ -99,6 +111,8 @@ def get_input_dynamic_dims(model_desc: int, index: int, gear_count: int) -> tupl
     Returns:
         ([{"name", "dimCount", "dims"} for each gear], 0), the dims being those of all inputs one after another; empty
         for a model without dims gears; ([], 100000) if it is no description, or for too small a count.
+
+    Source: aclmdlGetInputDynamicDims.
     """
     _whole(index)
     count, gears = _whole(gear_count), descs.get(model_desc).gears
@@ -126,7 +140,7 @@ def _joined(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 @code_alone
-def set_dynamic_batch_size(model_id: int, dataset: int, index: int, batch_size: int) -> int:
+def set_dynamic_batch_size(model_id: int, dataset: int, index: int, batch_size: int, /) -> int:
     """Choose the batch gear of a dataset's next runs.
 
     Args:
@@ -138,6 +152,8 @@ def set_dynamic_batch_size(model_id: int, dataset: int, index: int, batch_size: 
     Returns:
         0; 100019 if the model has no batch gears; 100000 for a batch below 1, another position, or no buffer there;
         145013 if it is no gear; 145011 and 145012 if the buffer is null or too small; 145003 and 107004 as `execute`.
+
+    Source: aclmdlSetDynamicBatchSize.
     """
     wanted = _positive(batch_size)
     loaded, target, gears = _asked(model_id, dataset, _BATCH)
@@ -145,15 +161,28 @@ def set_dynamic_batch_size(model_id: int, dataset: int, index: int, batch_size: 
 
 
 @code_alone
-def set_dynamic_hw_size(model_id: int, dataset: int, index: int, height: int, width: int) -> int:
-    """Choose the image size gear of a dataset's next runs: height, then width; the rest as `set_dynamic_batch_size`."""
+def set_dynamic_hw_size(model_id: int, dataset: int, index: int, height: int, width: int, /) -> int:
+    """Choose the image size gear of a dataset's next runs.
+
+    Args:
+        model_id: the model.
+        dataset: the inputs, the hidden one among them, to whose buffer the gear is written.
+        index: the hidden input's position (`get_input_index_by_name` of ``ascend_mbatch_shape_data``).
+        height: of the gear, in pixels.
+        width: of the gear.
+
+    Returns:
+        0; 100019 if the model has no image size gears; other codes as `set_dynamic_batch_size`.
+
+    Source: aclmdlSetDynamicHWSize.
+    """
     wanted = _positive(height, width)
     loaded, target, gears = _asked(model_id, dataset, _SIZE)
     return _choose(loaded, target, index, _gear(loaded, gears.values, wanted), model_id)
 
 
 @code_alone
-def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mapping[str, Any]) -> int:
+def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mapping[str, Any], /) -> int:
     """Choose the dims gear of a dataset's next runs; the rest as `set_dynamic_batch_size`.
 
     Args:
@@ -164,6 +193,8 @@ def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mappin
 
     Returns:
         As `set_dynamic_batch_size`; 100000 also for another number of dims than the inputs have.
+
+    Source: aclmdlSetInputDynamicDims.
     """
     if not isinstance(dims, dict):
         raise TypeError(f"argument 4 must be dict, not {type(dims).__name__}")

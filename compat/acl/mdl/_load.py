@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import aacl
-from aacl.errors import InvalidArgument, ModelDataError, ModelPathError, NotSupported
+from aacl.errors import InvalidArgument, ModelDataError, ModelPathError, NotSupported, StreamError
 from acl import _blocks
 from acl._devices import current
 from acl._products import require_feature
-from acl._status import API_NOT_SUPPORTED, code_alone, with_code
+from acl._status import API_NOT_SUPPORTED, code_alone, refused, with_code
 from acl.mdl._models import Loaded, models, take_model
 from acl.mdl._runs import Runs
 from acl.mdl._watchers import watchers
@@ -47,30 +47,41 @@ _LEAST = 32  # bytes; programs allocate what query_size says, and 0 bytes cannot
 
 
 @with_code(0)
-def load_from_file(model_path: str) -> tuple[int, int]:
+def load_from_file(model_path: str, /) -> tuple[int, int]:
     """Load an ``.om`` file into this thread's context.
+
+    Args:
+        model_path: the ``.om`` file.
 
     Returns:
         (model id, 0); (0, code): 145002 if the path names no file, an empty one or a folder; 145006 if the file is no
         model that runs here, and the text says what it is; 107002 without a context.
+
+    Source: aclmdlLoadFromFile.
     """
     return load_file(model_path), 0
 
 
 @with_code(0)
-def load_from_mem(model_ptr: int, model_size: int) -> tuple[int, int]:
+def load_from_mem(model_ptr: int, model_size: int, /) -> tuple[int, int]:
     """Load a model from host or device memory, which may be freed at once.
+
+    Args:
+        model_ptr: address of the model in memory of the host or the device.
+        model_size: bytes there.
 
     Returns:
         (model id, 0); (0, code): 145006 if the bytes are no model that runs here; 100000 for a null address or a size
         below 1; 107000 if the memory is not mapped; 107002 without a context.
+
+    Source: aclmdlLoadFromMem.
     """
     return load_memory(model_ptr, model_size), 0
 
 
 @with_code(0)
 def load_from_file_with_mem(
-    model_path: str, work_ptr: int, work_size: int, weight_ptr: int, weight_size: int
+    model_path: str, work_ptr: int, work_size: int, weight_ptr: int, weight_size: int, /
 ) -> tuple[int, int]:
     """Load an ``.om`` file; codes as `load_from_file`.
 
@@ -84,44 +95,90 @@ def load_from_file_with_mem(
     Returns:
         As `load_from_file`; (0, 100000) also for too small a size, with both in the text; (0, 107000) for memory that
         is not mapped.
+
+    Source: aclmdlLoadFromFileWithMem.
     """
     return load_file(model_path, Memory.of(work_ptr, work_size, weight_ptr, weight_size)), 0
 
 
 @with_code(0)
 def load_from_mem_with_mem(
-    model_ptr: int, model_size: int, work_ptr: int, work_size: int, weight_ptr: int, weight_size: int
+    model_ptr: int, model_size: int, work_ptr: int, work_size: int, weight_ptr: int, weight_size: int, /
 ) -> tuple[int, int]:
-    """Load a model from memory; arguments as `load_from_file_with_mem`, codes as `load_from_mem`."""
+    """Load a model from memory, with memory of the program for what it needs.
+
+    Args:
+        model_ptr: address of the model in memory of the host or the device.
+        model_size: bytes there.
+        work_ptr: as for `load_from_file_with_mem`.
+        work_size: as for `load_from_file_with_mem`.
+        weight_ptr: as for `load_from_file_with_mem`.
+        weight_size: as for `load_from_file_with_mem`.
+
+    Returns:
+        (model id, 0); (0, code): 100000 for too small a size; other codes as `load_from_mem`.
+
+    Source: aclmdlLoadFromMemWithMem.
+    """
     return load_memory(model_ptr, model_size, Memory.of(work_ptr, work_size, weight_ptr, weight_size)), 0
-
-
-@with_code(0)
-def load_from_file_with_q(
-    model_path: str, input_q_list: Sequence[int], output_q_list: Sequence[int]
-) -> tuple[int, int]:
-    """Refuse to load a model that queues feed, which this device has not. Returns (0, 200006)."""
-    raise NotSupported(_NO_QUEUES)
-
-
-@with_code(0)
-def load_from_mem_with_q(
-    model_ptr: int, model_size: int, input_q_list: Sequence[int], output_q_list: Sequence[int]
-) -> tuple[int, int]:
-    """Refuse to load a model that queues feed, which this device has not. Returns (0, 200006)."""
-    raise NotSupported(_NO_QUEUES)
 
 
 _NO_QUEUES = "models that queues feed are not for this device, which has no queues; load it with load_from_file"
 
 
-@code_alone
-def unload(model_id: int) -> int:
-    """Wait for a model's queued runs and let go of it; descriptions made from it stay good.
+@with_code(0)
+@refused(_NO_QUEUES, NotSupported.code)
+def load_from_file_with_q(
+    model_path: str, input_q_list: Sequence[int], output_q_list: Sequence[int], /
+) -> tuple[int, int]:
+    """Refuse to load a model that queues feed, which this device has not.
+
+    Args:
+        model_path: the ``.om`` file.
+        input_q_list: queues that feed the inputs.
+        output_q_list: queues that take the outputs.
 
     Returns:
-        0; 145003 if there is no such model (any more); 107004 if it was loaded in another context; 507004 in a
-        callback that one of the runs comes after. With the last two the model stays.
+        (0, 200006).
+
+    Source: aclmdlLoadFromFileWithQ.
+    """
+    return 0, 0
+
+
+@with_code(0)
+@refused(_NO_QUEUES, NotSupported.code)
+def load_from_mem_with_q(
+    model_ptr: int, model_size: int, input_q_list: Sequence[int], output_q_list: Sequence[int], /
+) -> tuple[int, int]:
+    """Refuse to load a model that queues feed, which this device has not.
+
+    Args:
+        model_ptr: address of the model in memory of the host or the device.
+        model_size: bytes there.
+        input_q_list: queues that feed the inputs.
+        output_q_list: queues that take the outputs.
+
+    Returns:
+        (0, 200006).
+
+    Source: aclmdlLoadFromMemWithQ.
+    """
+    return 0, 0
+
+
+@code_alone
+def unload(model_id: int, /) -> int:
+    """Wait for a model's queued runs and let go of it; descriptions made from it stay good.
+
+    Args:
+        model_id: the model.
+
+    Returns:
+        0; 145003 if there is no such model (any more); 107004 if it was loaded in another context; 507004 in a callback
+        that one of the runs comes after. With the last two the model stays.
+
+    Source: aclmdlUnload.
     """
     unload_model(model_id)
     return 0
@@ -141,23 +198,38 @@ def unload_model(model_id: int) -> None:
 
 
 def _close_stream(stream: aacl.Stream) -> None:
-    with suppress(aacl.StreamError):  # a run's failure was the answer of its own call
+    with suppress(StreamError):  # a run's failure was the answer of its own call
         aacl.blocking.close(stream)
 
 
 @with_code(0, 0)
-def query_size(file_name: str) -> tuple[int, int, int]:
-    """Return (bytes for intermediate results, bytes of weights, 0) of an ``.om`` file, at least 32 each.
+def query_size(file_name: str, /) -> tuple[int, int, int]:
+    """Return how much memory a model of an ``.om`` file needs.
+
+    Args:
+        file_name: the ``.om`` file.
 
     Returns:
-        (0, 0, code) as `load_from_file`.
+        (bytes for intermediate results, bytes of weights, 0), at least 32 each; (0, 0, code) as `load_from_file`.
+
+    Source: aclmdlQuerySize.
     """
     return *_sizes(read_signature(read_file(file_name))), 0
 
 
 @with_code(0, 0)
-def query_size_from_mem(model_ptr: int, model_size: int) -> tuple[int, int, int]:
-    """Return what `query_size` does, of a model in memory; codes as `load_from_mem`."""
+def query_size_from_mem(model_ptr: int, model_size: int, /) -> tuple[int, int, int]:
+    """Return how much memory a model needs.
+
+    Args:
+        model_ptr: address of the model in memory of the host or the device.
+        model_size: bytes there.
+
+    Returns:
+        (bytes for intermediate results, bytes of weights, 0), at least 32 each; (0, 0, code) as `load_from_mem`.
+
+    Source: aclmdlQuerySizeFromMem.
+    """
     return *_sizes(read_signature(read_memory(model_ptr, model_size))), 0
 
 

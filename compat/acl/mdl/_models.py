@@ -11,7 +11,6 @@ from aacl.errors import WrongModelContext
 from acl._contexts import at_close
 from acl._devices import current
 from acl._handles import Handles
-from acl._products import is_strict
 from acl._status import MODEL_ID_INVALID, STREAM_MODEL, Refused
 from acl._streams import refuse_in_callback
 from acl._threads import settle
@@ -42,14 +41,15 @@ class Loaded:
         choice: the gear that was chosen last.
     """
 
-    __slots__ = ("_alone", "choice", "context", "latest", "model", "runs", "stream")
+    __slots__ = ("_alone", "_noting", "choice", "context", "latest", "model", "runs", "stream")
 
     def __init__(self, model: aacl.Model, context: Context, runs: Runs) -> None:
         self.model, self.context, self.runs = model, context, runs
         self.latest: dict[Stream | None, aacl.Completion[Any]] = {}
+        self._noting = threading.Lock()  # a run that another thread notes must not be lost while some are forgotten
         self.choice = Choice()
         self.stream = aacl.blocking.open_resource(aacl.Stream(context.context, fair=False))
-        self._alone = threading.Lock() if is_strict() else None
+        self._alone = threading.Lock() if aacl.products.is_strict() else None
 
     def submit(
         self, model_id: int, stream: Stream | None, given: Dataset, wanted: Dataset
@@ -84,10 +84,11 @@ class Loaded:
 
     def note(self, stream: Stream | None, run: aacl.Completion[Any]) -> None:
         """Remember a run that a stream was given."""
-        latest = self.latest
-        if stream not in latest and len(latest) >= _MOST_STREAMS:
-            self.latest = latest = {other: last for other, last in [*latest.items()] if not last.done()}
-        latest[stream] = run
+        with self._noting:
+            latest = self.latest
+            if stream not in latest and len(latest) >= _MOST_STREAMS:
+                self.latest = latest = {other: last for other, last in latest.items() if not last.done()}
+            latest[stream] = run
 
     def drain(self) -> None:
         """Wait for the runs.
@@ -95,7 +96,8 @@ class Loaded:
         Raises:
             Refused: one comes after a callback that this thread runs, and would wait for itself.
         """
-        pending = {stream: run for stream, run in [*self.latest.items()] if not run.done()}
+        with self._noting:
+            pending = {stream: run for stream, run in self.latest.items() if not run.done()}
         refuse_in_callback("wait for a run after itself", lambda stream, blocks: blocks and stream in pending)
         for run in pending.values():
             settle(run)

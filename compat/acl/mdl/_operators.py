@@ -18,7 +18,7 @@ _ORIGINS = "_datadump_original_op_names"
 
 
 @plain("")
-def get_op_attr(model_desc: int, op_name: str, attr: str) -> str:
+def get_op_attr(model_desc: int, op_name: str, attr: str, /) -> str:
     """Return an attribute of an operator of a loaded model.
 
     Args:
@@ -29,6 +29,8 @@ def get_op_attr(model_desc: int, op_name: str, attr: str) -> str:
 
     Returns:
         The value; empty if there is no such attribute, operator or description, or the model is not loaded.
+
+    Source: aclmdlGetOpAttr.
     """
     for number, text in enumerate((op_name, attr), 2):
         if not isinstance(text, str):

@@ -15,7 +15,7 @@ _KIND = "acl.media.dvpp_malloc"
 
 
 @with_code(0)
-def dvpp_malloc(size: int) -> tuple[int, int]:
+def dvpp_malloc(size: int, /) -> tuple[int, int]:
     """Allocate device memory in pages of 2 MiB; the address is a multiple of 128.
 
     Args:
@@ -32,7 +32,14 @@ def dvpp_malloc(size: int) -> tuple[int, int]:
 
 
 @code_alone
-def dvpp_free(dev_ptr: int) -> int:
-    """Free memory of `dvpp_malloc`. Returns 0; 100000 for any other address."""
+def dvpp_free(dev_ptr: int, /) -> int:
+    """Free memory of `dvpp_malloc`.
+
+    Args:
+        dev_ptr: the address.
+
+    Returns:
+        0; 100000 for any other address.
+    """
     _blocks.free(index(dev_ptr), _KIND)
     return 0

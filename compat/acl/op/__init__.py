@@ -17,6 +17,8 @@ from acl.op._compile import compile as compile
 from acl.op._compile import compile_and_execute as compile_and_execute
 from acl.op._compile import compile_and_execute_v2 as compile_and_execute_v2
 from acl.op._compile_options import set_compileopt as set_compileopt
+from acl.op._dump_args import start_dump_args as start_dump_args
+from acl.op._dump_args import stop_dump_args as stop_dump_args
 from acl.op._execute import execute as execute
 from acl.op._execute import execute_v2 as execute_v2
 from acl.op._handle import cast as cast
@@ -68,6 +70,8 @@ __all__ = (
     "set_kernel_workspace_sizes",
     "set_max_op_queue_num",
     "set_model_dir",
+    "start_dump_args",
+    "stop_dump_args",
     "unregister_compile_func",
     "update_params",
 )

@@ -80,13 +80,25 @@ def attributes_at(handle: int) -> Attributes:
 
 @plain(0)
 def create_attr() -> int:
-    """Return the handle of a new collection of attributes, to set and to pass on."""
+    """Make a collection of attributes, to set and to pass on.
+
+    Returns:
+        The handle.
+
+    Source: aclopCreateAttr.
+    """
     return _attributes.add(Attributes())
 
 
 @plain(None)
-def destroy_attr(attr: int) -> None:
-    """Destroy a collection; what is none is left alone, with a text for ``get_recent_err_msg``."""
+def destroy_attr(attr: int, /) -> None:
+    """Destroy a collection; what is none is left alone, with a text for ``get_recent_err_msg``.
+
+    Args:
+        attr: of `create_attr`.
+
+    Source: aclopDestroyAttr.
+    """
     _attributes.take(attr)
 
 
@@ -129,66 +141,187 @@ def _str(value: Any) -> str:
 
 
 @code_alone
-def set_attr_bool(attr: int, name: str, value: int) -> int:
-    """Set a boolean, 0 or 1. Returns 0; 100000 for another value, an empty name, or no attributes."""
+def set_attr_bool(attr: int, name: str, value: int, /) -> int:
+    """Set an attribute that is a boolean.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        value: 0 or 1.
+
+    Returns:
+        0; 100000 for another value, an empty name, or no attributes.
+
+    Source: aclopSetAttrBool.
+    """
     return _set(attr, name, "Bool", _bool, value)
 
 
 @code_alone
-def set_attr_int(attr: int, name: str, value: int) -> int:
-    """Set a whole number. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_int(attr: int, name: str, value: int, /) -> int:
+    """Set an attribute that is a whole number.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        value: the number.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrInt.
+    """
     return _set(attr, name, "Int", index, value)
 
 
 @code_alone
-def set_attr_float(attr: int, name: str, value: float) -> int:
-    """Set a number. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_float(attr: int, name: str, value: float, /) -> int:
+    """Set an attribute that is a number.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        value: the number.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrFloat.
+    """
     return _set(attr, name, "Float", _float, value)
 
 
 @code_alone
-def set_attr_string(attr: int, name: str, value: str) -> int:
-    """Set a text. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_string(attr: int, name: str, value: str, /) -> int:
+    """Set an attribute that is a text.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        value: the text.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrString.
+    """
     return _set(attr, name, "String", _str, value)
 
 
 @code_alone
-def set_attr_data_type(attr: int, name: str, value: int) -> int:
-    """Set a data type by its number. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_data_type(attr: int, name: str, value: int, /) -> int:
+    """Set an attribute that is a data type.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        value: an ``aclDataType``.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrDataType.
+    """
     return _set(attr, name, "Type", index, value)
 
 
 @code_alone
-def set_attr_list_bool(attr: int, name: str, values: Sequence[int]) -> int:
-    """Set booleans, of a list or an array. Returns 0; 100000 for other values, an empty name, or no attributes."""
+def set_attr_list_bool(attr: int, name: str, values: Sequence[int], /) -> int:
+    """Set an attribute that is a list of booleans.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: a list or an array of 0 and 1.
+
+    Returns:
+        0; 100000 for other values, an empty name, or no attributes.
+
+    Source: aclopSetAttrListBool.
+    """
     return _set(attr, name, "ListBool", _items(_bool), values)
 
 
 @code_alone
-def set_attr_list_int(attr: int, name: str, values: Sequence[int]) -> int:
-    """Set whole numbers, of a list or an array. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_list_int(attr: int, name: str, values: Sequence[int], /) -> int:
+    """Set an attribute that is a list of whole numbers.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: a list or an array.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrListInt.
+    """
     return _set(attr, name, "ListInt", _items(index), values)
 
 
 @code_alone
-def set_attr_list_float(attr: int, name: str, values: Sequence[float]) -> int:
-    """Set numbers, of a list or an array. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_list_float(attr: int, name: str, values: Sequence[float], /) -> int:
+    """Set an attribute that is a list of numbers.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: a list or an array.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrListFloat.
+    """
     return _set(attr, name, "ListFloat", _items(_float), values)
 
 
 @code_alone
-def set_attr_list_string(attr: int, name: str, values: Sequence[str]) -> int:
-    """Set texts. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_list_string(attr: int, name: str, values: Sequence[str], /) -> int:
+    """Set an attribute that is a list of texts.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: the texts.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrListString.
+    """
     return _set(attr, name, "ListString", _items(_str), values)
 
 
 @code_alone
-def set_attr_list_data_type(attr: int, name: str, values: Sequence[int]) -> int:
-    """Set data types by their numbers. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_list_data_type(attr: int, name: str, values: Sequence[int], /) -> int:
+    """Set an attribute that is a list of data types.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: a list or an array of ``aclDataType``.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrListDataType.
+    """
     return _set(attr, name, "ListType", _items(index), values)
 
 
 @code_alone
-def set_attr_list_list_int(attr: int, name: str, values: Sequence[Sequence[int]]) -> int:
-    """Set lists of whole numbers. Returns 0; 100000 for an empty name, or no attributes."""
+def set_attr_list_list_int(attr: int, name: str, values: Sequence[Sequence[int]], /) -> int:
+    """Set an attribute that is a list of lists of whole numbers.
+
+    Args:
+        attr: the collection, of `create_attr`.
+        name: the attribute's name.
+        values: lists or arrays.
+
+    Returns:
+        0; 100000 for an empty name, or no attributes.
+
+    Source: aclopSetAttrListListInt.
+    """
     return _set(attr, name, "ListListInt", _items(_items(index)), values)

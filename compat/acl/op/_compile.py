@@ -46,6 +46,7 @@ def compile(
     engine_type: int,
     compile_flag: int,
     op_path: str | None,
+    /,
 ) -> int:
     """Make the operator model of a request, for ``execute_v2``, handles and the other calls to find.
 
@@ -84,6 +85,7 @@ def compile_and_execute(
     compile_flag: int,
     op_path: str | None,
     stream: int,
+    /,
 ) -> int:
     """Compile an operator, or find it compiled, and submit it to a stream.
 
@@ -123,10 +125,26 @@ def compile_and_execute_v2(
     compile_flag: int,
     op_path: str | None,
     stream: int,
+    /,
 ) -> int:
     """Do what `compile_and_execute` does, and write the exact shapes into the descriptions of the outputs.
 
-    So an output may be described larger than it is. Arguments and codes are the same.
+    So an output may be described larger than it is.
+
+    Args:
+        op_type: as for `compile_and_execute`, and so the others.
+        input_descs: descriptions of the inputs.
+        inputs: their data buffers.
+        output_descs: descriptions of the outputs, which are written.
+        outputs: their data buffers.
+        attr: the attributes; 0 for none.
+        engine_type: as for `compile`.
+        compile_flag: as for `compile`.
+        op_path: as for `compile`.
+        stream: 0 stands for the default one.
+
+    Returns:
+        As `compile_and_execute`.
     """
     target = stream_at(stream)
     _check_ways(target.context, op_type, engine_type, compile_flag, op_path)

@@ -69,7 +69,7 @@ _set: dict[int, str] = {}
 
 
 @code_alone
-def set_compileopt(opt: int, value: str) -> int:
+def set_compileopt(opt: int, value: str, /) -> int:
     """Set an option for the operators that are compiled from now on, in all threads.
 
     An addition to pyACL, under the C interface's name (``aclSetCompileopt``).

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acl._data_buffers import data_buffers
+from acl._desc_hints import check_dynamic_inputs, dynamic_inputs
 from acl._devices import stream_at
 from acl._status import code_alone
 from acl._tensor_descs import tensor_descs
@@ -30,6 +31,7 @@ def execute_v2(
     outputs: Sequence[int],
     attr: int,
     stream: int,
+    /,
 ) -> int:
     """Submit an operator to a stream.
 
@@ -49,6 +51,8 @@ def execute_v2(
         (`set_model_dir`, `load`) serves the request; 100000 for lists of different length, a buffer that is too small
         (the text says which), or attributes the operator has not; 145000 for an output whose size is not bounded;
         107000 for memory that is not mapped; 107002, 107003 and 107017 as ``synchronize_stream``.
+
+    Source: aclopExecuteV2.
     """
     return _submit(op_type, input_descs, inputs, output_descs, outputs, attr, stream, output_descs)
 
@@ -62,10 +66,23 @@ def execute(
     outputs: Sequence[int],
     attr: int,
     stream: int,
+    /,
 ) -> int:
     """Submit an operator to a stream: the older form of `execute_v2`, which leaves the descriptions as they are.
 
-    Arguments and codes are the same.
+    Args:
+        op_type: such as ``"Add"``.
+        input_descs: as for `execute_v2`, and so the others.
+        inputs: a data buffer for each input.
+        output_descs: a description for each output.
+        outputs: a data buffer for each output.
+        attr: the attributes; 0 for none.
+        stream: 0 stands for the default one.
+
+    Returns:
+        As `execute_v2`.
+
+    Source: aclopExecute.
     """
     return _submit(op_type, input_descs, inputs, output_descs, outputs, attr, stream)
 
@@ -94,6 +111,8 @@ def request_of(
     attributes: Attributes,
 ) -> Request:
     """Return what handles of descriptions and data buffers ask for; raises `Refused` for what is none."""
+    if dynamic_inputs:
+        check_dynamic_inputs(op_type, input_descs)
     return (
         op_type,
         descs_at(input_descs),

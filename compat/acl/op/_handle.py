@@ -64,7 +64,9 @@ def keep(matched: Matched) -> int:
 
 
 @with_code(0)
-def create_handle(op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int) -> tuple[int, int]:
+def create_handle(
+    op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int, /
+) -> tuple[int, int]:
     """Look for the operator model that serves a request, once for many runs.
 
     Args:
@@ -75,6 +77,8 @@ def create_handle(op_type: str, input_descs: Sequence[int], output_descs: Sequen
 
     Returns:
         (handle, 0); (0, code): 100024 if no operator model serves it, 100000 for no description or no attributes.
+
+    Source: aclopCreateHandle.
     """
     require_init()
     if not isinstance(op_type, str):
@@ -86,21 +90,39 @@ def create_handle(op_type: str, input_descs: Sequence[int], output_descs: Sequen
 
 
 @plain(None)
-def destroy_handle(handle: int) -> None:
-    """Destroy a handle; what is none is left alone, with a text for ``get_recent_err_msg``."""
+def destroy_handle(handle: int, /) -> None:
+    """Destroy a handle; what is none is left alone, with a text for ``get_recent_err_msg``.
+
+    Args:
+        handle: of `create_handle` or a sibling of it.
+
+    Source: aclopDestroyHandle.
+    """
     _handles.take(handle)
 
 
 @code_alone
-def execute_with_handle(handle: int, inputs: Sequence[int], outputs: Sequence[int], stream: int) -> int:
-    """Submit the operator of a handle to a stream, with data buffers as for ``execute_v2``; codes as there."""
+def execute_with_handle(handle: int, inputs: Sequence[int], outputs: Sequence[int], stream: int, /) -> int:
+    """Submit the operator of a handle to a stream.
+
+    Args:
+        handle: of `create_handle` or a sibling of it.
+        inputs: a data buffer for each input, as for ``execute_v2``.
+        outputs: a data buffer for each output.
+        stream: 0 stands for the default one.
+
+    Returns:
+        0, which means submitted; 100000 if it is no handle; other codes as ``execute_v2``.
+
+    Source: aclopExecWithHandle.
+    """
     target, matched = stream_at(stream), _handles.get(handle)
     run(matched.on(spans_at(inputs), spans_at(outputs)), matched.values, target)
     return 0
 
 
 @code_alone
-def cast(src_desc: int, src_buffer: int, dst_desc: int, dst_buffer: int, truncate: int, stream: int) -> int:
+def cast(src_desc: int, src_buffer: int, dst_desc: int, dst_buffer: int, truncate: int, stream: int, /) -> int:
     """Submit the operator Cast, for which an operator model must be loaded.
 
     Args:
@@ -113,6 +135,8 @@ def cast(src_desc: int, src_buffer: int, dst_desc: int, dst_buffer: int, truncat
 
     Returns:
         As ``execute_v2``.
+
+    Source: aclopCast.
     """
     target = stream_at(stream)
     index(truncate)
@@ -123,8 +147,19 @@ def cast(src_desc: int, src_buffer: int, dst_desc: int, dst_buffer: int, truncat
 
 
 @with_code(0)
-def create_handle_for_cast(src_desc: int, dst_desc: int, truncate: int) -> tuple[int, int]:
-    """Look for the operator model of a `cast`, as `create_handle` does."""
+def create_handle_for_cast(src_desc: int, dst_desc: int, truncate: int, /) -> tuple[int, int]:
+    """Look for the operator model of a `cast`, once for many runs.
+
+    Args:
+        src_desc: the input.
+        dst_desc: the output; its data type says what to convert to.
+        truncate: kept for compatibility; fractions are always cut off.
+
+    Returns:
+        (handle, 0); (0, code): 100024 if no operator model serves it; other codes as `create_handle`.
+
+    Source: aclopCreateHandleForCast.
+    """
     require_init()
     index(truncate)
     matched = _cast(src_desc, dst_desc)

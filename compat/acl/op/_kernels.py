@@ -58,7 +58,7 @@ _descs: Handles[_KernelDesc] = Handles("kernel desc", INVALID_PARAM)
 
 
 @code_alone
-def register_compile_func(op_type: str, func: Callable[[int, list[int], int, list[int], int, int], int]) -> int:
+def register_compile_func(op_type: str, func: Callable[[int, list[int], int, list[int], int, int], int], /) -> int:
     """Register the function that chooses an operator's kernels.
 
     Args:
@@ -69,6 +69,8 @@ def register_compile_func(op_type: str, func: Callable[[int, list[int], int, lis
 
     Returns:
         0; 100030 if the type has one; 100000 for an empty type; 100001 before ``acl.init``.
+
+    Source: aclopRegisterCompileFunc.
     """
     require_init()
     if not callable(func):
@@ -78,11 +80,16 @@ def register_compile_func(op_type: str, func: Callable[[int, list[int], int, lis
 
 
 @code_alone
-def unregister_compile_func(op_type: str) -> int:
+def unregister_compile_func(op_type: str, /) -> int:
     """Forget an operator's compile function and what it chose; queued runs go on, and kernels stay.
+
+    Args:
+        op_type: such as ``"Add"``.
 
     Returns:
         0; 100028 if it has none; 100001 before ``acl.init``.
+
+    Source: aclopUnregisterCompileFunc.
     """
     require_init()
     drop(remove_operator(_type(op_type)))
@@ -91,7 +98,7 @@ def unregister_compile_func(op_type: str) -> int:
 
 @code_alone
 def create_kernel(
-    op_type: str, kernel_id: str, kernel_name: str, bin_data: int, bin_size: int, engine_type: int, deallocator: int
+    op_type: str, kernel_id: str, kernel_name: str, bin_data: int, bin_size: int, engine_type: int, deallocator: int, /
 ) -> int:
     """Load a kernel of an operator: a shared object of this machine, made with ``aacl_kernel.h``.
 
@@ -109,6 +116,8 @@ def create_kernel(
         0; 100025 if the bytes are no kernel of this machine (the text says why); 100031 if the operator has a kernel of
         that id; 107000 if the memory is not mapped; 100000 for an empty name, a null address, a size below 1, or
         another engine or deallocator; 100001 before ``acl.init``. Nothing is registered or freed then.
+
+    Source: aclopCreateKernel.
     """
     require_init()
     address, nbytes = index(bin_data), index(bin_size)
@@ -130,7 +139,7 @@ def create_kernel(
 
 
 @code_alone
-def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args_ptr: int, arg_size: int) -> int:
+def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args_ptr: int, arg_size: int, /) -> int:
     """Choose a kernel and its tiling data, inside a compile function.
 
     Args:
@@ -143,6 +152,8 @@ def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args_ptr: 
     Returns:
         0; 100000 outside of a compile function, for an empty id, or numbers beyond their range; 107000 if the memory is
         not mapped.
+
+    Source: aclopSetKernelArgs.
     """
     desc, address, nbytes = _descs.get(kernel_desc), index(args_ptr), index(arg_size)
     if nbytes < 0 or (nbytes and not address):
@@ -157,7 +168,7 @@ def set_kernel_args(kernel_desc: int, kernel_id: str, block_dim: int, args_ptr: 
 
 
 @code_alone
-def set_kernel_workspace_sizes(kernel_desc: int, num_workspaces: int, workspace_sizes: Sequence[int]) -> int:
+def set_kernel_workspace_sizes(kernel_desc: int, num_workspaces: int, workspace_sizes: Sequence[int], /) -> int:
     """Say how many bytes of device memory the kernel needs beside its tensors, inside a compile function.
 
     Args:
@@ -167,6 +178,8 @@ def set_kernel_workspace_sizes(kernel_desc: int, num_workspaces: int, workspace_
 
     Returns:
         0; 100000 outside of a compile function, for a negative size, or another number of them.
+
+    Source: aclopSetKernelWorkspaceSizes.
     """
     desc, number = _descs.get(kernel_desc), index(num_workspaces)
     if not number:
@@ -182,7 +195,7 @@ def set_kernel_workspace_sizes(kernel_desc: int, num_workspaces: int, workspace_
 
 
 @code_alone
-def update_params(op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int) -> int:
+def update_params(op_type: str, input_descs: Sequence[int], output_descs: Sequence[int], attr: int, /) -> int:
     """Call an operator's compile function, whose choice serves ``execute_v2`` with the same descriptions from now on.
 
     Args:
@@ -195,6 +208,8 @@ def update_params(op_type: str, input_descs: Sequence[int], output_descs: Sequen
         0; what the compile function returned if that is not 0; 500001 if it raised (the text says what); 100028 if there
         is none, or is another one by the time that it returns; 100029 if it chose a kernel that there is not; 100000 if it chose none, or for no descriptions or
         attributes; 145000 for unknown dims; 100001 before ``acl.init``. What was chosen before stays then.
+
+    Source: aclopUpdateParams.
     """
     require_init()
     own, attributes = own_operator(_type(op_type)), attributes_at(attr)

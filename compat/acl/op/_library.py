@@ -46,12 +46,17 @@ _at_drop: list[Callable[[Signature], object]] = []
 
 
 @code_alone
-def set_model_dir(model_dir: str) -> int:
+def set_model_dir(model_dir: str, /) -> int:
     """Load the operator models (``.om`` files of ``atc --singleop``) of a folder and of two levels below it.
+
+    Args:
+        model_dir: the folder.
 
     Returns:
         0; 100003 if it is no folder; 145006 if a file in it is damaged, and then none of it is loaded; 100002 if
         another call has set one: it works once between ``acl.init`` and ``acl.finalize``; 100001 before ``acl.init``.
+
+    Source: aclopSetModelDir.
     """
     if not isinstance(model_dir, str):
         raise TypeError(f"argument 1 must be str, not {type(model_dir).__name__}")
@@ -71,12 +76,18 @@ def set_model_dir(model_dir: str) -> int:
 
 
 @code_alone
-def load(model_ptr: int, model_size: int) -> int:
+def load(model_ptr: int, model_size: int, /) -> int:
     """Load an operator model from memory, which may be freed at once.
 
+    Args:
+        model_ptr: address of the model in memory of the host or the device.
+        model_size: bytes there.
+
     Returns:
-        0; 145006 if the bytes are no operator model; 107000 if the memory is not mapped; 100000 for a null address or
-        a size below 1; 100001 before ``acl.init``.
+        0; 145006 if the bytes are no operator model; 107000 if the memory is not mapped; 100000 for a null address or a
+        size below 1; 100001 before ``acl.init``.
+
+    Source: aclopLoad.
     """
     require_init()
     address, nbytes = index(model_ptr), index(model_size)
@@ -91,13 +102,18 @@ def load(model_ptr: int, model_size: int) -> int:
 
 
 @code_alone
-def set_max_op_queue_num(max_op_num: int) -> int:
+def set_max_op_queue_num(max_op_num: int, /) -> int:
     """Bound how many compiled operators of one shape, and how many of many shapes, are kept.
 
     The one that was unused longest goes first. Loaded operator models are never dropped.
 
+    Args:
+        max_op_num: how many.
+
     Returns:
         0; 148048 below 1; 100001 before ``acl.init``.
+
+    Source: aclopSetMaxOpQueueNum.
     """
     require_init()
     number = index(max_op_num)

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument, NotSupported
+from acl._args_dump import args_dump
 from acl._contexts import at_close
+from acl._overflow import Overflow
 from acl._state import at_finalize, state
 from acl._tensor_descs import tensor_descs
 from acl.op._library import Served, at_drop, find, use
@@ -101,12 +103,17 @@ def submit(
         # An earlier run failed: natively what it was to update has no contents then, here it stays memory.
         _newer.pop(request, None)
         ready = prepared(request, attributes, stream.context)
+    if args_dump.is_on:
+        args_dump.add_operator(request, attributes, stream)
+    overflow = Overflow(stream, ready.operation.inputs) if stream.detects_overflow else None
     try:
         completion = stream.stream.execute(ready.operation)
     except ClosedResource:  # memory that it was bound to, as a rule: bind to what is there now
         _newer.pop(request, None)
         ready = prepared(request, attributes, stream.context)
         completion = stream.stream.execute(ready.operation)
+    if overflow is not None:
+        overflow.submitted(completion)
     if ready.spaces is not None and handles:
         _describe_when_over(completion, ready, tuple(handles), stream)
     watch(stream, completion)

@@ -9,7 +9,8 @@ from aacl.errors import InvalidArgument, InvalidDevice
 from acl._handles import Handles
 from acl._state import require_init
 from acl._status import INVALID_PARAM, PROF_MODULES_UNSUPPORTED, Refused, code_alone, plain
-from acl.prof._control import Masks, Wanted, control
+from acl.prof._control import control
+from acl.prof._session import Masks, Wanted
 
 __all__ = ("check_metrics", "create_config", "destroy_config", "finalize", "init", "set_config", "start", "stop")
 
@@ -25,12 +26,17 @@ def check_metrics(number: int) -> None:
 
 
 @code_alone
-def init(profiler_result_path: str) -> int:
+def init(profiler_result_path: str, /) -> int:
     """Name the folder for profiles, which is made if it is not there.
+
+    Args:
+        profiler_result_path: the folder.
 
     Returns:
         0; 100000 for an empty path; 100042 if it was named before; 500005 if the folder cannot be made or written;
         148047 if the configuration of ``acl.init`` or a subscription profiles already.
+
+    Source: aclprofInit.
     """
     require_init()
     if not isinstance(profiler_result_path, str):
@@ -47,6 +53,7 @@ def create_config(
     aicore_metrics: int,
     aicore_events: int,
     data_type_config: int,
+    /,
 ) -> int:
     """Return the handle of what `start` is to profile.
 
@@ -58,8 +65,10 @@ def create_config(
             bits ask for what the hardware counts, and add nothing here.
 
     Returns:
-        The handle; 0 if there is no device in the list, one of them is not there or named twice, or a number is none
-        of those above.
+        The handle; 0 if there is no device in the list, one of them is not there or named twice, or a number is none of
+        those above.
+
+    Source: aclprofCreateConfig.
     """
     numbers = [index(number) for number in device_id_list]
     index(aicore_events)
@@ -77,8 +86,17 @@ def create_config(
 
 
 @code_alone
-def destroy_config(profiler_config: int) -> int:
-    """Destroy what `create_config` made. Returns 0; 100000 if it is none, or in use between `start` and `stop`."""
+def destroy_config(profiler_config: int, /) -> int:
+    """Destroy what `create_config` made.
+
+    Args:
+        profiler_config: of `create_config`.
+
+    Returns:
+        0; 100000 if it is none, or in use between `start` and `stop`.
+
+    Source: aclprofDestroyConfig.
+    """
     _configs.get(profiler_config)
     if index(profiler_config) in control.sessions:
         raise InvalidArgument("the configuration is in use; call acl.prof.stop first")
@@ -87,11 +105,17 @@ def destroy_config(profiler_config: int) -> int:
 
 
 @code_alone
-def set_config(config_type: int, config_str: str) -> int:
+def set_config(config_type: int, config_str: str, /) -> int:
     """Set how often hardware is sampled, or how much may be stored: a software device can do neither.
 
+    Args:
+        config_type: an ``aclprofConfigType``.
+        config_str: the value.
+
     Returns:
-        200007 for every kind that there is (1 to 12), 100000 for others.
+        200007 for every kind that there is (1 to 12), 100000 for others; never 0.
+
+    Source: aclprofSetConfig.
     """
     config_type = index(config_type)
     if not isinstance(config_str, str):
@@ -102,14 +126,19 @@ def set_config(config_type: int, config_str: str) -> int:
 
 
 @code_alone
-def start(profiler_config: int) -> int:
+def start(profiler_config: int, /) -> int:
     """Profile the models of devices, those that are loaded and those that will be, until `stop`.
 
     What is submitted from now on is recorded, in memory. Profiled runs of one model take turns.
 
+    Args:
+        profiler_config: of `create_config`.
+
     Returns:
         0; 100000 if it is no configuration; 100043 before `init`; 100042 if one of the devices is profiled already;
         148047 if the configuration of ``acl.init`` or a subscription profiles.
+
+    Source: aclprofStart.
     """
     wanted = _configs.get(profiler_config)
     control.begin(index(profiler_config), wanted)
@@ -117,15 +146,20 @@ def start(profiler_config: int) -> int:
 
 
 @code_alone
-def stop(profiler_config: int) -> int:
+def stop(profiler_config: int, /) -> int:
     """Stop what `start` began with this configuration, and write the files.
 
     ``<folder>/PROF_<number>_<time>_<process>/device_<n>`` has ``op_summary.csv`` with a line for each operator that
     ran, ``op_statistic.csv`` with sums, and ``trace.json`` for trace viewers; ``host`` beside it has the program's
     stamps and steps. Synchronise streams before: what is still queued is not recorded.
 
+    Args:
+        profiler_config: of `create_config`.
+
     Returns:
         0; 100000 if it is no configuration; 100043 if it was not started; 500005 if files cannot be written.
+
+    Source: aclprofStop.
     """
     _configs.get(profiler_config)
     control.end(index(profiler_config))
@@ -138,6 +172,8 @@ def finalize() -> int:
 
     Returns:
         0; 100043 if `init` was not called; 500005 if files cannot be written.
+
+    Source: aclprofFinalize.
     """
     control.close()
     return 0

@@ -11,102 +11,19 @@ import threading
 import time
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import aacl
+from acl._log import logger
 from acl._state import at_finalize, state
 from acl._status import PROF_ALREADY_RUN, PROF_API_CONFLICT, PROF_NOT_RUN, PROFILING_FAILURE, Refused
 from acl.mdl._models import models
 from acl.mdl._watchers import watchers
-from acl.prof._report import ModelTimes, Stamp, StepTime, write_marks, write_times
+from acl.prof._session import Masks, Session, Wanted
 
 if TYPE_CHECKING:
     from acl.mdl._models import Loaded
 
-__all__ = ("Control", "Masks", "Wanted", "control")
-
-
-class Masks:
-    """Bits of ``data_type_config`` that make a difference here."""
-
-    TASK_TIME = 0x2
-    STAMPS = 0x80
-    TASK_TIME_L0 = 0x800
-    KNOWN = 0x59FF
-
-
-class Wanted(NamedTuple):
-    """What `start` is to profile.
-
-    Attributes:
-        devices: their numbers; None for all.
-        data: bits of `Masks`.
-    """
-
-    devices: frozenset[int] | None
-    data: int
-
-    @property
-    def has_times(self) -> bool:
-        """Whether operators are recorded."""
-        return bool(self.data & (Masks.TASK_TIME | Masks.TASK_TIME_L0))
-
-    def has_device(self, number: int) -> bool:
-        """Whether a device's models are."""
-        return self.devices is None or number in self.devices
-
-
-class _Entry(NamedTuple):
-    """A model that is profiled."""
-
-    model_id: int
-    name: str
-    device: int
-    profile: aacl.models.Profile
-
-
-class _Session:
-    """What goes on between `start` and `stop`.
-
-    Attributes:
-        wanted: what is profiled.
-        stamps: what the program noted down.
-        steps: its steps.
-    """
-
-    def __init__(self, wanted: Wanted, folder: Path) -> None:
-        self.wanted, self._folder = wanted, folder
-        self.stamps: list[Stamp] = []
-        self.steps: list[StepTime] = []
-        self._entries: list[_Entry] = []
-
-    def look_at(self, model_id: int, loaded: Loaded) -> None:
-        """Profile a model, if its device is one of those."""
-        device = loaded.context.device.index
-        if self.wanted.has_times and self.wanted.has_device(device):
-            profile = aacl.models.Profile(loaded.model).start()
-            self._entries.append(_Entry(model_id, loaded.model.name, device, profile))
-
-    def leave(self, model_id: int) -> None:
-        """Take what was recorded of a model that is unloaded."""
-        for entry in self._entries:
-            if entry.model_id == model_id:
-                entry.profile.stop()
-
-    def stop(self) -> None:
-        """Record nothing more."""
-        for entry in self._entries:
-            entry.profile.stop()
-
-    def write(self) -> None:
-        """Write the files; raises OSError."""
-        by_device: dict[int, list[ModelTimes]] = {number: [] for number in sorted(self.wanted.devices or ())}
-        for entry in self._entries:
-            times = ModelTimes(entry.model_id, entry.name, entry.profile.nodes)
-            by_device.setdefault(entry.device, []).append(times)
-        for device, times_of in by_device.items():
-            write_times(self._folder / f"device_{device}", times_of)
-        write_marks(self._folder / "host", self.stamps, self.steps)
+__all__ = ("Control", "control")
 
 
 class Control:
@@ -118,7 +35,7 @@ class Control:
     """
 
     def __init__(self) -> None:
-        self.sessions: dict[int, _Session] = {}
+        self.sessions: dict[int, Session] = {}
         self.subscribed = False
         self._folder: Path | None = None
         self._numbers = count(1)
@@ -171,9 +88,8 @@ class Control:
             session = self.sessions.pop(key, None)
         if session is None:
             raise Refused(PROF_NOT_RUN, "this was not started, or stopped before; call acl.prof.start first")
-        session.stop()
         try:
-            session.write()
+            session.finish()
         except OSError as error:
             raise Refused(PROFILING_FAILURE, f"cannot write the profile: {error}") from None
 
@@ -195,14 +111,15 @@ class Control:
 
     def finish(self) -> None:
         """Stop everything, as the runtime ends."""
-        self._folder = None
-        for key in [*self.sessions]:
+        with self.lock:  # what another thread begins now has begun before, and ends here, or does not begin
+            self._folder = None
+            keys = [*self.sessions]
+        for key in keys:
             try:
                 self.end(key)
             except Refused as error:  # nobody is left who could be told by a code
-                import logging
-
-                logging.getLogger("acl").error("%s", error)
+                if error.code != PROF_NOT_RUN:  # another thread stopped it
+                    logger().error("%s", error)
 
     def check_free(self) -> None:
         """Raise `Refused` (148047) if models are profiled into files."""
@@ -224,7 +141,7 @@ class Control:
             for session in self.sessions.values():
                 session.leave(model_id)
 
-    def stamping(self) -> list[_Session]:
+    def stamping(self) -> list[Session]:
         """Return where a program's own notes go now."""
         return [each for each in [*self.sessions.values()] if each.wanted.data & Masks.STAMPS]
 
@@ -235,13 +152,14 @@ class Control:
 
     def _begin(self, key: int, wanted: Wanted, folder: Path) -> None:
         name = f"PROF_{next(self._numbers):06}_{time.strftime('%Y%m%d%H%M%S')}_{os.getpid()}"
-        session = _Session(wanted, folder / name)
+        session = Session(wanted, folder / name)
         try:
             for model_id, loaded in [*models.objects.items()]:
                 session.look_at(model_id, loaded)
         except BaseException:
             session.stop()
             raise
+        session.begin()
         self.sessions[key] = session
 
 

@@ -82,20 +82,28 @@ def _string(field: bytes, room: int | None = None) -> str:
 
 @with_code(0)
 def get_op_desc_size() -> tuple[int, int]:
-    """Return (bytes of one record, 0); a subscription sends whole records."""
+    """Return how many bytes one record has; a subscription sends whole records.
+
+    Returns:
+        (bytes, 0).
+
+    Source: aclprofGetOpDescSize.
+    """
     return RECORD_NBYTES, 0
 
 
 @with_code(0)
-def get_op_num(op_info: int, op_info_len: int) -> tuple[int, int]:
-    """Return (how many records lie at an address, 0).
+def get_op_num(op_info: int, op_info_len: int, /) -> tuple[int, int]:
+    """Return how many records lie at an address.
 
     Args:
         op_info: the address of what was read from the pipe.
         op_info_len: bytes there.
 
     Returns:
-        (0, 100000) for a null address or less than one record.
+        (records, 0); (0, 100000) for a null address or less than one record.
+
+    Source: aclprofGetOpNum.
     """
     op_info, count = index(op_info), index(op_info_len) // RECORD_NBYTES
     if not op_info or count < 1:
@@ -104,14 +112,25 @@ def get_op_num(op_info: int, op_info_len: int) -> tuple[int, int]:
 
 
 @with_code(0)
-def get_op_type_len(op_info: int, op_info_len: int, index: int) -> tuple[int, int]:
-    """Return (bytes of an operator's type and a null byte, 0). (0, code) as `get_op_type`."""
+def get_op_type_len(op_info: int, op_info_len: int, index: int, /) -> tuple[int, int]:
+    """Return how many bytes the type of an operator takes, with a null byte.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        (bytes, 0); (0, code) as `get_op_type`.
+
+    Source: aclprofGetOpTypeLen.
+    """
     return len(_string(_record(op_info, op_info_len, index).op_type).encode()) + 1, 0
 
 
 @with_code("")
-def get_op_type(op_info: int, op_info_len: int, index: int, op_type_len: int) -> tuple[str, int]:
-    """Return (an operator's type, 0).
+def get_op_type(op_info: int, op_info_len: int, index: int, op_type_len: int, /) -> tuple[str, int]:
+    """Return the type of an operator.
 
     Args:
         op_info: the address of what was read from the pipe.
@@ -120,54 +139,146 @@ def get_op_type(op_info: int, op_info_len: int, index: int, op_type_len: int) ->
         op_type_len: bytes that the caller has room for; more than needed is good.
 
     Returns:
-        ("", 100000) for a record that is not there, or too little room; ("", 107000) if memory is not mapped.
+        (type, 0); ("", 100000) for a record that is not there, or too little room; ("", 107000) if memory is not
+        mapped.
+
+    Source: aclprofGetOpType.
     """
     return _string(_record(op_info, op_info_len, index).op_type, op_type_len), 0
 
 
 @with_code("")
-def get_op_type_v2(op_info: int, op_info_len: int, index: int) -> tuple[str, int]:
-    """Return (an operator's type, 0). ("", code) as `get_op_type`."""
+def get_op_type_v2(op_info: int, op_info_len: int, index: int, /) -> tuple[str, int]:
+    """Return the type of an operator, whose length does not matter.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        (type, 0); ("", code) as `get_op_type`.
+
+    Source: aclprofGetOpType.
+    """
     return _string(_record(op_info, op_info_len, index).op_type), 0
 
 
 @with_code(0)
-def get_op_name_len(op_info: int, op_info_len: int, index: int) -> tuple[int, int]:
-    """Return (bytes of an operator's name and a null byte, 0). (0, code) as `get_op_type`."""
+def get_op_name_len(op_info: int, op_info_len: int, index: int, /) -> tuple[int, int]:
+    """Return how many bytes the name of an operator takes, with a null byte.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        (bytes, 0); (0, code) as `get_op_type`.
+
+    Source: aclprofGetOpNameLen.
+    """
     return len(_string(_record(op_info, op_info_len, index).name).encode()) + 1, 0
 
 
 @with_code("")
-def get_op_name(op_info: int, op_info_len: int, index: int, op_name_len: int) -> tuple[str, int]:
-    """Return (an operator's name, 0). Arguments and ("", code) as `get_op_type`."""
+def get_op_name(op_info: int, op_info_len: int, index: int, op_name_len: int, /) -> tuple[str, int]:
+    """Return the name of an operator.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+        op_name_len: bytes that the caller has room for; more than needed is good.
+
+    Returns:
+        (name, 0); ("", code) as `get_op_type`.
+
+    Source: aclprofGetOpName.
+    """
     return _string(_record(op_info, op_info_len, index).name, op_name_len), 0
 
 
 @with_code("")
-def get_op_name_v2(op_info: int, op_info_len: int, index: int) -> tuple[str, int]:
-    """Return (an operator's name, 0). ("", code) as `get_op_type`."""
+def get_op_name_v2(op_info: int, op_info_len: int, index: int, /) -> tuple[str, int]:
+    """Return the name of an operator, whose length does not matter.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        (name, 0); ("", code) as `get_op_type`.
+
+    Source: aclprofGetOpName.
+    """
     return _string(_record(op_info, op_info_len, index).name), 0
 
 
 @plain(0)
-def get_op_start(op_info: int, op_info_len: int, index: int) -> int:
-    """Return when an operator began, in nanoseconds since 1970, exact to a microsecond; 0 if there is no such record."""
+def get_op_start(op_info: int, op_info_len: int, index: int, /) -> int:
+    """Return when an operator began.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        Nanoseconds since 1970, exact to a microsecond; 0 if there is no such record.
+
+    Source: aclprofGetOpStart.
+    """
     return _record(op_info, op_info_len, index).start
 
 
 @plain(0)
-def get_op_end(op_info: int, op_info_len: int, index: int) -> int:
-    """Return when an operator ended, as `get_op_start`; 0 if there is no such record."""
+def get_op_end(op_info: int, op_info_len: int, index: int, /) -> int:
+    """Return when an operator ended.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        Nanoseconds since 1970, exact to a microsecond; 0 if there is no such record.
+
+    Source: aclprofGetOpEnd.
+    """
     return _record(op_info, op_info_len, index).end
 
 
 @plain(0)
-def get_op_duration(op_info: int, op_info_len: int, index: int) -> int:
-    """Return how long an operator took, in nanoseconds; 0 if there is no such record."""
+def get_op_duration(op_info: int, op_info_len: int, index: int, /) -> int:
+    """Return how long an operator took.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        Nanoseconds; 0 if there is no such record.
+
+    Source: aclprofGetOpDuration.
+    """
     return _record(op_info, op_info_len, index).duration
 
 
 @plain(0)
-def get_model_id(op_info: int, op_info_len: int, index: int) -> int:
-    """Return the id of the model whose operator it is; 0 if there is no such record."""
+def get_model_id(op_info: int, op_info_len: int, index: int, /) -> int:
+    """Return the model whose operator it is.
+
+    Args:
+        op_info: the address of what was read from the pipe.
+        op_info_len: bytes there.
+        index: which record, from 0.
+
+    Returns:
+        The model id; 0 if there is no such record.
+
+    Source: aclprofGetModelId.
+    """
     return _record(op_info, op_info_len, index).model_id

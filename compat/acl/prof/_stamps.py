@@ -71,23 +71,42 @@ def _note(kind: str, message: str, start_ns: int, thread: int) -> None:
 
 @plain(0)
 def create_stamp() -> int:
-    """Return the handle of a new stamp; 0 before ``acl.init``."""
+    """Make a stamp, to mark moments and spans of the program with.
+
+    Returns:
+        The handle; 0 before ``acl.init``.
+
+    Source: aclprofCreateStamp.
+    """
     require_init()
     return _stamps.add(_Stamp())
 
 
 @plain(None)
-def destroy_stamp(stamp: int) -> None:
-    """Destroy a stamp; ranges begun with it go on. A handle that is none leaves the code 100000 as last error."""
+def destroy_stamp(stamp: int, /) -> None:
+    """Destroy a stamp; ranges begun with it go on. A handle that is none leaves the code 100000 as last error.
+
+    Args:
+        stamp: of `create_stamp`.
+
+    Source: aclprofDestroyStamp.
+    """
     _stamps.take(stamp)
 
 
 @code_alone
-def set_stamp_trace_message(stamp: int, msg: str, msg_len: int) -> int:
+def set_stamp_trace_message(stamp: int, msg: str, msg_len: int, /) -> int:
     """Set a stamp's text: the first bytes of a message.
+
+    Args:
+        stamp: of `create_stamp`.
+        msg: the message.
+        msg_len: how many of its bytes are the text, 1 to 128.
 
     Returns:
         0; 100000 if it is no stamp, or for a length below 1, above 128 or above the message's.
+
+    Source: aclprofSetStampTraceMessage.
     """
     held, length = _stamps.get(stamp), index(msg_len)
     held.message = _checked_text(msg, 2).encode()[: _checked_length(length, msg)].decode(errors="ignore")
@@ -108,14 +127,23 @@ def _checked_length(length: int, message: str) -> int:
 
 
 @code_alone
-def push(stamp: int) -> int:
-    """Begin a span of this thread, within those it began before. Returns 0; 100000 if it is no stamp."""
+def push(stamp: int, /) -> int:
+    """Begin a span of this thread, within those it began before.
+
+    Args:
+        stamp: of `create_stamp`.
+
+    Returns:
+        0; 100000 if it is no stamp.
+
+    Source: aclprofPush.
+    """
     _stacks.pushed.append(_Open(_stamps.get(stamp).message))
     return 0
 
 
 @code_alone
-def pop(stamp: int = 0) -> int:
+def pop(stamp: int = 0, /) -> int:
     """End the span that this thread began last.
 
     Args:
@@ -123,6 +151,8 @@ def pop(stamp: int = 0) -> int:
 
     Returns:
         0; 100000 if the thread has begun none.
+
+    Source: aclprofPop.
     """
     index(stamp)
     if not _stacks.pushed:
@@ -133,28 +163,55 @@ def pop(stamp: int = 0) -> int:
 
 
 @with_code(0)
-def range_start(stamp: int) -> tuple[int, int]:
-    """Begin a span that any thread may end. Returns (its number, 0); (0, 100000) if it is no stamp."""
+def range_start(stamp: int, /) -> tuple[int, int]:
+    """Begin a span that any thread may end.
+
+    Args:
+        stamp: of `create_stamp`.
+
+    Returns:
+        (its number, 0); (0, 100000) if it is no stamp.
+
+    Source: aclprofRangeStart.
+    """
     return _ranges.add(_Open(_stamps.get(stamp).message)), 0
 
 
 @code_alone
-def range_stop(range_id: int) -> int:
-    """End a span. Returns 0; 100000 if there is none of that number (any more)."""
+def range_stop(range_id: int, /) -> int:
+    """End a span.
+
+    Args:
+        range_id: the number, of `range_start`.
+
+    Returns:
+        0; 100000 if there is none of that number (any more).
+
+    Source: aclprofRangeStop.
+    """
     span = _ranges.take(range_id)
     _note("start_stop", span.message, span.start_ns, span.thread)
     return 0
 
 
 @code_alone
-def mark(stamp: int) -> int:
-    """Note this moment. Returns 0; 100000 if it is no stamp."""
+def mark(stamp: int, /) -> int:
+    """Note this moment.
+
+    Args:
+        stamp: of `create_stamp`.
+
+    Returns:
+        0; 100000 if it is no stamp.
+
+    Source: aclprofMark.
+    """
     _note("marker", _stamps.get(stamp).message, 0, threading.get_native_id())
     return 0
 
 
 @code_alone
-def mark_ex(msg: str, stream: int) -> int:
+def mark_ex(msg: str, stream: int, /) -> int:
     """Note the moment when a stream comes to this point.
 
     Args:
@@ -163,6 +220,8 @@ def mark_ex(msg: str, stream: int) -> int:
 
     Returns:
         0; 100000 for a text that is empty or longer; codes for the stream as ``acl.rt.synchronize_stream``.
+
+    Source: aclprofMarkEx.
     """
     target = stream_at(stream)
     _checked_length(len(_checked_text(msg, 1).encode()), msg)

@@ -38,19 +38,31 @@ _steps: Handles[_Step] = Handles("step", INVALID_PARAM)
 
 @plain(0)
 def create_step_info() -> int:
-    """Return the handle of a new step; 0 before ``acl.init``."""
+    """Make a step, to mark the steps of the program with.
+
+    Returns:
+        The handle; 0 before ``acl.init``.
+
+    Source: aclprofCreateStepInfo.
+    """
     require_init()
     return _steps.add(_Step())
 
 
 @plain(None)
-def destroy_step_info(step_info: int) -> None:
-    """Destroy a step. A handle that is none leaves the code 100000 as last error."""
+def destroy_step_info(step_info: int, /) -> None:
+    """Destroy a step. A handle that is none leaves the code 100000 as last error.
+
+    Args:
+        step_info: of `create_step_info`.
+
+    Source: aclprofDestroyStepInfo.
+    """
     _steps.take(step_info)
 
 
 @code_alone
-def get_step_timestamp(step_info: int, tag: int, stream: int) -> int:
+def get_step_timestamp(step_info: int, tag: int, stream: int, /) -> int:
     """Note when a stream comes to the beginning or the end of a step.
 
     Args:
@@ -61,6 +73,8 @@ def get_step_timestamp(step_info: int, tag: int, stream: int) -> int:
     Returns:
         0; 100000 for another tag, or if it is no step; 100043 if nothing is profiled; codes for the stream as
         ``acl.rt.synchronize_stream``.
+
+    Source: aclprofGetStepTimestamp.
     """
     number, tag, target = _steps.get(step_info).number, index(tag), stream_at(stream)
     if tag not in _TAGS:

@@ -23,6 +23,7 @@ from acl._status import (
 )
 from acl.mdl._models import Loaded, model_at
 from acl.mdl._watchers import watchers
+from acl.prof._backlog import Backlog
 from acl.prof._configs import check_metrics
 from acl.prof._control import control
 from acl.prof._pipe import Pipe
@@ -32,6 +33,8 @@ __all__ = ("create_subscribe_config", "destroy_subscribe_config", "model_subscri
 
 _PAUSE = 0.1  # seconds between two looks
 _SHARE = 5  # a look costs the next run a new session of the device: at most a fifth of the time goes there
+_MOST_WAITING = 65536  # records that wait for a reader who is slower than the model: 24 MB
+_SLICE = 1024  # records that are sent between two looks at whether more came, or all is over
 _PATIENCE = 10.0  # seconds that the end of a subscription waits for a reader who takes nothing
 
 
@@ -64,19 +67,34 @@ class _Subscription:
         return self._failure
 
     def _work(self) -> None:
-        waiting = bytearray()
+        waiting = Backlog(RECORD_NBYTES, _MOST_WAITING)
         try:
-            while not self._over.wait(0 if waiting else self._pause):
-                waiting += self._taken()
-                sent = self._pipe.send(memoryview(bytes(waiting)), RECORD_NBYTES, _PAUSE)
-                del waiting[:sent]
-            waiting += self._taken()
-            sent = self._pipe.send(memoryview(bytes(waiting)), RECORD_NBYTES, _PATIENCE)
-            if sent < len(waiting):
-                left = (len(waiting) - sent) // RECORD_NBYTES
-                self._failure = f"the pipe's reader took nothing for {_PATIENCE} s; {left} records were dropped"
+            self._send_meanwhile(waiting)
+            waiting.add(self._taken())
+            while waiting and (sent := self._pipe.send(memoryview(waiting.head(_SLICE)), RECORD_NBYTES, _PATIENCE)):
+                waiting.sent(sent)
         except OSError as error:
             self._failure = f"records cannot be written to the pipe: {error}"
+            self._discard()
+            return
+        if waiting:
+            self._failure = f"the pipe's reader took nothing for {_PATIENCE} s; "
+        if waiting or waiting.dropped:
+            self._failure += f"{len(waiting) + waiting.dropped} records were dropped for a reader that is too slow"
+
+    def _send_meanwhile(self, waiting: Backlog) -> None:
+        """Send what is recorded until the end of the subscription."""
+        look = 0.0
+        while not self._over.wait(0 if waiting else self._pause):
+            if monotonic() >= look:  # also while a slow reader takes one slice after the other
+                waiting.add(self._taken())
+                look = monotonic() + self._pause
+            waiting.sent(self._pipe.send(memoryview(waiting.head(_SLICE)), RECORD_NBYTES, _PAUSE))
+
+    def _discard(self) -> None:
+        """Let no records gather that nobody will get."""
+        while not self._over.wait(self._pause):
+            self._profile.take()
 
     def _taken(self) -> bytes:
         return b"".join([packed(self._model_id, node) for node in self._profile.take()])
@@ -135,7 +153,7 @@ at_finalize(_subscriptions.clear)
 
 
 @plain(0)
-def create_subscribe_config(time_info_switch: int, aicore_metrics: int, fd: int) -> int:
+def create_subscribe_config(time_info_switch: int, aicore_metrics: int, fd: int, /) -> int:
     """Return the handle of what a subscription sends.
 
     Args:
@@ -145,6 +163,8 @@ def create_subscribe_config(time_info_switch: int, aicore_metrics: int, fd: int)
 
     Returns:
         The handle; 0 for another switch or metrics, or a negative file descriptor.
+
+    Source: aclprofCreateSubscribeConfig.
     """
     switch, fd = index(time_info_switch), index(fd)
     check_metrics(aicore_metrics)
@@ -156,22 +176,37 @@ def create_subscribe_config(time_info_switch: int, aicore_metrics: int, fd: int)
 
 
 @code_alone
-def destroy_subscribe_config(subscribe_config: int) -> int:
-    """Destroy what `create_subscribe_config` made; subscriptions go on. Returns 0; 100000 if it is none."""
+def destroy_subscribe_config(subscribe_config: int, /) -> int:
+    """Destroy what `create_subscribe_config` made; subscriptions go on.
+
+    Args:
+        subscribe_config: of `create_subscribe_config`.
+
+    Returns:
+        0; 100000 if it is none.
+
+    Source: aclprofDestroySubscribeConfig.
+    """
     _configs.take(subscribe_config)
     return 0
 
 
 @code_alone
-def model_subscribe(model_id: int, subscribe_config: int) -> int:
+def model_subscribe(model_id: int, subscribe_config: int, /) -> int:
     """Send a record of each operator of the runs submitted from now on, soon after they ran.
 
     A thread of the program reads whole records from the pipe; see `get_op_desc_size`. Runs of the model take turns.
+
+    Args:
+        model_id: the model.
+        subscribe_config: of `create_subscribe_config`.
 
     Returns:
         0; 145003 if there is no such model; 107004 if it was loaded in another context; 100000 if it is no
         configuration, or its file descriptor cannot be written; 148046 if the model is subscribed to; 148047 if `init`
         was called, or the configuration of ``acl.init`` profiles.
+
+    Source: aclprofModelSubscribe.
     """
     config = _configs.get(subscribe_config)
     _subscriptions.begin(index(model_id), config)
@@ -179,12 +214,18 @@ def model_subscribe(model_id: int, subscribe_config: int) -> int:
 
 
 @code_alone
-def model_un_subscribe(model_id: int) -> int:
+def model_un_subscribe(model_id: int, /) -> int:
     """Send what is left, and nothing more. Synchronise before: queued runs are not recorded.
 
+    Args:
+        model_id: the model.
+
     Returns:
-        0; 100043 if the model is not subscribed to; 500005 if records could not be sent: the pipe is broken, or
-        nobody read from it for ten seconds.
+        0; 100043 if the model is not subscribed to; 500005 if records could not be sent: the pipe is broken, nobody
+        read from it for ten seconds, or the reader was slower than the model, and the oldest of more than 65536 records
+        that waited were dropped.
+
+    Source: aclprofModelUnSubscribe.
     """
     failure = _subscriptions.end(index(model_id))
     if failure:

@@ -88,19 +88,34 @@ _descriptions: Handles[_Description] = Handles("allocator description")
 
 @plain(0)
 def allocator_create_desc() -> int:
-    """Make a description of an allocator, to be filled and registered. Returns its handle, 0 if that fails."""
+    """Make a description of an allocator, to be filled and registered.
+
+    Returns:
+        Its handle; 0 if that fails.
+
+    Source: aclrtAllocatorCreateDesc.
+    """
     return _descriptions.add(_Description())
 
 
 @code_alone
-def allocator_destroy_desc(allocator_desc: int) -> int:
-    """End a description; what was registered with it stays. Returns 0; 100000 for 0, 107017 if it is none."""
+def allocator_destroy_desc(allocator_desc: int, /) -> int:
+    """End a description; what was registered with it stays.
+
+    Args:
+        allocator_desc: of `allocator_create_desc`.
+
+    Returns:
+        0; 100000 for 0, 107017 if it is none.
+
+    Source: aclrtAllocatorDestroyDesc.
+    """
     _descriptions.take(allocator_desc)
     return 0
 
 
 @code_alone
-def allocator_set_obj_to_desc(allocator_desc: int, allocator: object) -> int:
+def allocator_set_obj_to_desc(allocator_desc: int, allocator: object, /) -> int:
     """Say what the functions are called with.
 
     Args:
@@ -109,6 +124,8 @@ def allocator_set_obj_to_desc(allocator_desc: int, allocator: object) -> int:
 
     Returns:
         0; 100000 for None and 0, and for a null description; 107017 if it is none.
+
+    Source: aclrtAllocatorSetObjToDesc.
     """
     described = _descriptions.get(allocator_desc)
     if allocator is None or (type(allocator) is int and not allocator):
@@ -118,7 +135,7 @@ def allocator_set_obj_to_desc(allocator_desc: int, allocator: object) -> int:
 
 
 @code_alone
-def allocator_set_alloc_func_to_desc(allocator_desc: int, func: Callable[[Any, int], object]) -> int:
+def allocator_set_alloc_func_to_desc(allocator_desc: int, func: Callable[[Any, int], object], /) -> int:
     """Say what allocates.
 
     Args:
@@ -128,18 +145,30 @@ def allocator_set_alloc_func_to_desc(allocator_desc: int, func: Callable[[Any, i
 
     Returns:
         0; 100000 for a null description, 107017 if it is none.
+
+    Source: aclrtAllocatorSetAllocFuncToDesc.
     """
     return _set(allocator_desc, "alloc", func)
 
 
 @code_alone
-def allocator_set_free_func_to_desc(allocator_desc: int, func: Callable[[Any, Any], object]) -> int:
-    """Say what takes a block back: ``func(object, block)``. Codes as `allocator_set_alloc_func_to_desc`."""
+def allocator_set_free_func_to_desc(allocator_desc: int, func: Callable[[Any, Any], object], /) -> int:
+    """Say what takes a block back.
+
+    Args:
+        allocator_desc: of `allocator_create_desc`.
+        func: ``func(object, block)``.
+
+    Returns:
+        0; codes as `allocator_set_alloc_func_to_desc`.
+
+    Source: aclrtAllocatorSetFreeFuncToDesc.
+    """
     return _set(allocator_desc, "free", func)
 
 
 @code_alone
-def allocator_set_alloc_advise_func_to_desc(allocator_desc: int, func: Callable[[Any, int, int], object]) -> int:
+def allocator_set_alloc_advise_func_to_desc(allocator_desc: int, func: Callable[[Any, int, int], object], /) -> int:
     """Say what allocates where an address is advised; it need not be said.
 
     Args:
@@ -149,13 +178,25 @@ def allocator_set_alloc_advise_func_to_desc(allocator_desc: int, func: Callable[
 
     Returns:
         As `allocator_set_alloc_func_to_desc`.
+
+    Source: aclrtAllocatorSetAllocAdviseFuncToDesc.
     """
     return _set(allocator_desc, "advise", func)
 
 
 @code_alone
-def allocator_set_get_addr_from_block_func_to_desc(allocator_desc: int, func: Callable[[Any], int]) -> int:
-    """Say what tells where a block is: ``func(block)``. Codes as `allocator_set_alloc_func_to_desc`."""
+def allocator_set_get_addr_from_block_func_to_desc(allocator_desc: int, func: Callable[[Any], int], /) -> int:
+    """Say what tells where a block is.
+
+    Args:
+        allocator_desc: of `allocator_create_desc`.
+        func: ``func(block)``, which returns the address.
+
+    Returns:
+        0; codes as `allocator_set_alloc_func_to_desc`.
+
+    Source: aclrtAllocatorSetGetAddrFromBlockFuncToDesc.
+    """
     return _set(allocator_desc, "address_of", func)
 
 
@@ -167,7 +208,7 @@ def _set(handle: int, part: str, function: object) -> int:
 
 
 @code_alone
-def allocator_register(stream: int, allocator_desc: int) -> int:
+def allocator_register(stream: int, allocator_desc: int, /) -> int:
     """Let runs of models with free dims that are submitted to a stream from now on get memory from an allocator.
 
     Each such run asks for one block, of at least the bytes of the outputs whose size the model does not say, and
@@ -184,6 +225,8 @@ def allocator_register(stream: int, allocator_desc: int) -> int:
         0; 100000 for stream 0, which cannot have one, for a null description, and for one without object, or without
         a function to allocate, free or tell addresses; 107017 if it is none; 107002, 107003 and 107017 as
         ``synchronize_stream``.
+
+    Source: aclrtAllocatorRegister.
     """
     target, handle = own_stream(stream, "has no allocator"), index(allocator_desc)
     described = _descriptions.get(handle)
@@ -195,12 +238,17 @@ def allocator_register(stream: int, allocator_desc: int) -> int:
 
 
 @code_alone
-def allocator_unregister(stream: int) -> int:
+def allocator_unregister(stream: int, /) -> int:
     """Let a stream have no allocator any more; wait for its runs, so that all blocks are given back.
+
+    Args:
+        stream: the stream.
 
     Returns:
         0; 100000 if none is registered, and for stream 0; 507004 in a callback of the stream, or of the allocator,
         which it would wait for; other codes as `allocator_register`. What runs failed with is left for a synchronise.
+
+    Source: aclrtAllocatorUnregister.
     """
     target = own_stream(stream, "has no allocator")
     _registered(target)
@@ -211,8 +259,11 @@ def allocator_unregister(stream: int) -> int:
 
 
 @with_code(0, 0, 0, 0, 0, 0)
-def allocator_get_by_stream(stream: int) -> tuple[int, object, object, object, object, object, int]:
+def allocator_get_by_stream(stream: int, /) -> tuple[int, object, object, object, object, object, int]:
     """Tell what is registered for a stream (``aclrtAllocatorGetByStream``).
+
+    Args:
+        stream: the stream.
 
     Returns:
         (description, object, alloc, free, alloc_advise, get_addr_from_block, 0), with 0 for a function that was not

@@ -1,4 +1,4 @@
-"""Copies and fills. The addresses tell which memory is meant; the kind that programs state is advice.
+"""Copies and fills. The addresses tell which memory is meant; a kind that does not fit is refused, or warned of.
 
 An asynchronous copy takes its place in the stream. What it reads from pageable
 host memory it reads before the call returns, so that the program may change or
@@ -8,7 +8,7 @@ free it; memory of ``malloc_host`` is read in the stream's own time.
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aacl
 from aacl.errors import InvalidArgument, InvalidMemoryRange, UnalignedAddress
@@ -17,15 +17,18 @@ from acl._blocks import check_host, host_blocks, host_range
 from acl._devices import current, stream_at
 from acl._status import RT_NOT_SUPPORTED, Refused, code_alone
 from acl._threads import here
+from acl.rt._direction import ANY, KINDS, WAYS, ahead, check_ahead, wrong_way
 from acl.rt._exception import watch
+from acl.rt._registration import is_registered
+from acl.rt._wait import wait
 
 if TYPE_CHECKING:
     from acl._streams import Stream
 
-__all__ = ("memcpy", "memcpy_async", "memset", "memset_async")
+__all__ = ("memcpy", "memcpy_async", "memcpy_async_with_condition", "memset", "memset_async")
 
-_KINDS = range(8)  # aclrtMemcpyKind
-_HOST_TO_HOST, _DEVICE_TO_DEVICE, _DEFAULT = 0, 3, 4
+_KINDS = KINDS
+_HOST_TO_HOST, _ON_DEVICES, _DEFAULT = 0, 3, 4
 _ALIGNMENT = 64
 
 _copy = aacl.memory.copy
@@ -34,7 +37,7 @@ _is_device = aacl.memory.is_device_address
 
 
 @code_alone
-def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
+def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int, /) -> int:
     """Copy memory, and wait for the end.
 
     Args:
@@ -42,11 +45,16 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
         dest_max: bytes that the target has; not fewer than ``count``.
         src: where from; may point into an allocation.
         count: bytes; 0 copies nothing, whatever the addresses are.
-        kind: an ``aclrtMemcpyKind``.
+        kind: an ``aclrtMemcpyKind``: 0 from host to host, 1 to the device, 2 to the host, 3, 6 and 7 on devices, 4 as
+            the addresses are, 5 as 1. One that does not fit the addresses gives one warning, or is refused in a
+            strict environment (``AACL_STRICT=1``).
 
     Returns:
         0; 100000 for a null address or an unknown kind; 107000 for more bytes than ``dest_max``, bytes outside
-        an allocation, or host memory that is not mapped or not writable; 107002 without a context.
+        an allocation, host memory that is not mapped or not writable, or a kind that is refused; 107002 without a
+        context.
+
+    Source: aclrtMemcpy.
     """
     dst, src, count = index(dst), index(src), index(count)
     is_plain = 0 < count <= index(dest_max) and dst and src and index(kind) in _KINDS
@@ -62,7 +70,11 @@ def memcpy(dst: int, dest_max: int, src: int, count: int, kind: int) -> int:
     ):
         check_host(src, count)
         check_host(dst, count)
-    _copy(dst, src, count)
+    if ahead[0]:
+        check_ahead(kind, dst, src)
+    way = _copy(dst, src, count)
+    if way != WAYS[kind] != ANY:
+        wrong_way(kind, way, dst, src)
     return 0
 
 
@@ -82,7 +94,7 @@ def _check_count(count: int, most: int) -> None:
 
 
 @code_alone
-def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, stream: int) -> int:
+def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, stream: int, /) -> int:
     """Submit a copy to a stream.
 
     Args:
@@ -90,28 +102,66 @@ def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, strea
         dest_max: bytes that the target has.
         src: where from; other host memory than that of ``malloc_host`` is read before the call returns.
         count: bytes.
-        kind: an ``aclrtMemcpyKind``; 0 is not possible here.
+        kind: as `memcpy`; 0 is not possible here.
         stream: 0 stands for the default one.
 
     Returns:
-        0, which means submitted; 207000 for kind 0 between host addresses; 107008 for kind 3 or 4 when both are
-        device addresses and one is no multiple of 64; other codes as `memcpy` and ``synchronize_stream``.
+        0, which means submitted; 207000 between host addresses for kinds 0 and 4; 107008 for kind 3, 4, 6 or 7 when
+        both are device addresses and one is no multiple of 64; other codes as `memcpy` and ``synchronize_stream``.
+
+    Source: aclrtMemcpyAsync.
     """
-    dst, src, count = index(dst), index(src), index(count)
-    target = stream_at(stream)
+    _copy_in(stream_at(stream), index(dst), dest_max, index(src), index(count), kind)
+    return 0
+
+
+@code_alone
+def memcpy_async_with_condition(dst: int, dest_max: int, src: int, count: int, kind: int, stream: int, /) -> int:
+    """Submit a copy, and wait for it if the host's memory is not locked.
+
+    With memory of ``malloc_host`` or of the device, or that is registered, it is `memcpy_async`. With other memory of
+    the host the stream is waited for before the call returns, so that results can be read at once.
+
+    Args:
+        dst: where to.
+        dest_max: bytes there.
+        src: where from.
+        count: bytes to copy.
+        kind: an ``aclrtMemcpyKind``.
+        stream: the stream; 0 is the default one.
+
+    Returns:
+        As `memcpy_async`; when the stream is waited for, also what ``synchronize_stream`` returns.
+
+    Source: aclrtMemcpyAsyncWithCondition.
+    """
+    target, to, of = stream_at(stream), index(dst), index(src)
+    nbytes = index(count)
+    _copy_in(target, to, dest_max, of, nbytes, kind)
+    if nbytes and not (_is_locked(to, nbytes) and _is_locked(of, nbytes)):
+        wait(target)
+    return 0
+
+
+def _is_locked(address: int, nbytes: int) -> bool:
+    return _is_device(address) or _blocks.host_buffer(address, nbytes) is not None or is_registered(address)
+
+
+def _copy_in(target: Stream, dst: int, dest_max: int, src: int, count: int, kind: int) -> None:
     if not _is_copy(dst, dest_max, src, count, kind):
-        return 0
-    to_device, of_device = _is_device(dst), _is_device(src)
-    if kind == _HOST_TO_HOST and not (to_device or of_device):
+        return
+    way = _is_device(dst) + 2 * _is_device(src)
+    if way == _HOST_TO_HOST and kind in (_HOST_TO_HOST, _DEFAULT):
         raise Refused(RT_NOT_SUPPORTED, "a stream cannot copy from host to host memory; use acl.rt.memcpy")
-    if kind in (_DEVICE_TO_DEVICE, _DEFAULT) and to_device and of_device and (dst | src) % _ALIGNMENT:
+    if way != WAYS[kind] != ANY:
+        wrong_way(kind, way, dst, src)
+    if way == _ON_DEVICES and WAYS[kind] in (_ON_DEVICES, ANY) and (dst | src) % _ALIGNMENT:
         raise UnalignedAddress(
             f"a stream copies device memory from and to multiples of {_ALIGNMENT}: {src:#x} to {dst:#x}"
         )
     check_host(src, count)
     check_host(dst, count)
     _submit(target, dst, src, count)
-    return 0
 
 
 def _submit(stream: Stream, dst: int, src: int, count: int) -> None:
@@ -126,6 +176,7 @@ def _submit(stream: Stream, dst: int, src: int, count: int) -> None:
         _copy(host.address, src, count)
         src = host.address
     target = None if _is_device(dst) else _blocks.host_buffer(dst, count)
+    completion: aacl.Completion[Any]
     if host is not None and not _is_device(dst) and target is None:
         completion = native.call(_copy, dst, src, count)  # between host addresses: checked while it copies
     else:
@@ -134,14 +185,14 @@ def _submit(stream: Stream, dst: int, src: int, count: int) -> None:
     _hold(completion, host, target)
 
 
-def _hold(completion: aacl.Completion[None], *owners: object) -> None:
+def _hold(completion: aacl.Completion[Any], *owners: object) -> None:
     """Keep host memory alive until a command is over, even if the program frees it."""
     if any(owner is not None for owner in owners) and not completion.done():
         completion.add_done_callback(lambda _, _owners=owners: None)  # type: ignore[misc]
 
 
 @code_alone
-def memset(ptr: int, max_count: int, value: int, count: int) -> int:
+def memset(ptr: int, max_count: int, value: int, count: int, /) -> int:
     """Set bytes, of device or host memory, and wait for the end.
 
     Args:
@@ -153,6 +204,8 @@ def memset(ptr: int, max_count: int, value: int, count: int) -> int:
     Returns:
         0; 100000 for a null address; 107000 for more bytes than ``max_count``, bytes outside an allocation, or host
         memory that is not mapped or not writable; 107002 without a context.
+
+    Source: aclrtMemset.
     """
     address, value, nbytes = index(ptr), index(value), index(count)
     _check_count(nbytes, max_count)
@@ -164,8 +217,21 @@ def memset(ptr: int, max_count: int, value: int, count: int) -> int:
 
 
 @code_alone
-def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int) -> int:
-    """Submit setting bytes to a stream, 0 being the default one. Arguments and codes as `memset`."""
+def memset_async(ptr: int, max_count: int, value: int, count: int, stream: int, /) -> int:
+    """Submit setting bytes to a stream.
+
+    Args:
+        ptr: the address.
+        max_count: bytes there.
+        value: of every byte.
+        count: bytes to set.
+        stream: the stream; 0 is the default one.
+
+    Returns:
+        0, which means submitted; codes as `memset` and ``synchronize_stream``.
+
+    Source: aclrtMemsetAsync.
+    """
     address, value, nbytes = index(ptr), index(value), index(count)
     target = stream_at(stream)
     _check_count(nbytes, max_count)

@@ -10,8 +10,9 @@ from aacl.errors import EventNotRecorded, EventTimeout, WrongContext
 from acl._devices import OpenDevice, current, stream_at
 from acl._handles import Handles
 from acl._status import PARAM_INVALID, Refused, code_alone, with_code
-from acl._streams import refuse_in_callback
+from acl._streams import refuse_in_callback, time_limits
 from acl._threads import here
+from acl.rt._exception import watch
 from acl.rt._wait import block, seconds
 
 if TYPE_CHECKING:
@@ -91,12 +92,18 @@ _events: Handles[_Event] = Handles("event")
 
 @with_code(0)
 def create_event() -> tuple[int, int]:
-    """Make an event for order and time, which cannot be reset. Returns (handle, 0); (0, 107002) without a context."""
+    """Make an event for order and time, which cannot be reset.
+
+    Returns:
+        (handle, 0); (0, 107002) without a context.
+
+    Source: aclrtCreateEvent.
+    """
     return _events.add(_Event(current().device, _SYNC | _TIME_LINE, _PLAIN)), 0
 
 
 @with_code(0)
-def create_event_with_flag(flag: int) -> tuple[int, int]:
+def create_event_with_flag(flag: int, /) -> tuple[int, int]:
     """Make an event for what the bits say.
 
     Args:
@@ -104,13 +111,24 @@ def create_event_with_flag(flag: int) -> tuple[int, int]:
 
     Returns:
         (handle, 0); (0, 107000) for no bits or other ones; (0, 107002) without a context.
+
+    Source: aclrtCreateEventWithFlag.
     """
     return _events.add(_Event(current().device, _flags(flag), _WITH_FLAG)), 0
 
 
 @with_code(0)
-def create_event_ex_with_flag(flag: int) -> tuple[int, int]:
-    """Make an event as `create_event_with_flag` does, for any number of recordings; it cannot be reset."""
+def create_event_ex_with_flag(flag: int, /) -> tuple[int, int]:
+    """Make an event as `create_event_with_flag` does, for any number of recordings; it cannot be reset.
+
+    Args:
+        flag: as there.
+
+    Returns:
+        (handle, 0); (0, code) as `create_event_with_flag`.
+
+    Source: aclrtCreateEventExWithFlag.
+    """
     return _events.add(_Event(current().device, _flags(flag), _EX)), 0
 
 
@@ -122,18 +140,34 @@ def _flags(flag: int) -> int:
 
 
 @code_alone
-def destroy_event(event: int) -> int:
-    """Destroy an event; streams that wait for it go on waiting. Returns 0; 100000 for 0; 107017 if it is none."""
+def destroy_event(event: int, /) -> int:
+    """Destroy an event; streams that wait for it go on waiting.
+
+    Args:
+        event: the event.
+
+    Returns:
+        0; 100000 for 0; 107017 if it is none (any more).
+
+    Source: aclrtDestroyEvent.
+    """
     _events.take(event)
     return 0
 
 
 @code_alone
-def record_event(event: int, stream: int) -> int:
+def record_event(event: int, stream: int, /) -> int:
     """Put a mark behind a stream's work; an earlier one is forgotten, but for the streams that wait for it.
 
+    Args:
+        event: the event; it comes first here.
+        stream: 0 stands for the default one.
+
     Returns:
-        0; 107003 for a stream of another context, or an event of another device; 107017 for no event or stream.
+        0; 107003 for a stream of another context, or an event of another device; 107017 for no event or stream; 107002
+        without a context.
+
+    Source: aclrtRecordEvent.
     """
     mark, target = _events.get(event), stream_at(stream)
     if mark.device is not target.context.device:
@@ -144,31 +178,44 @@ def record_event(event: int, stream: int) -> int:
 
 
 @code_alone
-def stream_wait_event(stream: int, event: int) -> int:
-    """Let what is given to a stream from now on wait for an event's latest recording; a stream comes first here.
+def stream_wait_event(stream: int, event: int, /) -> int:
+    """Let what is given to a stream from now on wait for an event's latest recording.
+
+    Args:
+        stream: 0 stands for the default one; it comes first here.
+        event: the event.
 
     Returns:
         0, at once if the event was never recorded; 107000 for an event made without flag 0x1; other codes as
-        `record_event`.
+        `record_event`. With `set_op_wait_timeout` a wait that takes too long is 507047 at the next synchronise.
+
+    Source: aclrtStreamWaitEvent.
     """
     target, mark = stream_at(stream), _events.get(event)
     mark.require(event, _SYNC, "wait for")
     if mark.device is not target.context.device:
         raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
-    completion = target.stream.wait_event(mark.event)
+    completion = target.stream.wait_event(mark.event, time_limits.event_wait)
     mark.waits = [wait for wait in mark.waits if not wait.done()]
     if not completion.done():
         mark.waits.append(completion)
+        watch(target, completion)
     return 0
 
 
 @code_alone
-def reset_event(event: int, stream: int) -> int:
+def reset_event(event: int, stream: int, /) -> int:
     """Take an event's recording back, once the streams that wait for it are through.
 
+    Args:
+        event: the event.
+        stream: 0 stands for the default one.
+
     Returns:
-        0; 107000 for an event of `create_event` or `create_event_ex_with_flag`, or without flag 0x1; other
-        codes as `record_event`.
+        0; 107000 for an event of `create_event` or `create_event_ex_with_flag`, or without flag 0x1; other codes as
+        `record_event`.
+
+    Source: aclrtResetEvent.
     """
     mark, _ = _events.get(event), stream_at(stream)
     mark.refuse_made_by(event, "reset", _PLAIN, _EX)
@@ -178,11 +225,17 @@ def reset_event(event: int, stream: int) -> int:
 
 
 @with_code(_NOT_READY)
-def query_event(event: int) -> tuple[int, int]:
-    """Return (0, 0) when the latest recording was reached, or there never was one; (1, 0) when not.
+def query_event(event: int, /) -> tuple[int, int]:
+    """Tell whether an event's latest recording was reached.
+
+    Args:
+        event: the event.
 
     Returns:
-        (1, 107000) for an event of `create_event_ex_with_flag`; (1, 107017) if it is no event.
+        (0, 0) when it was, or there never was one; (1, 0) when not; (1, 107000) for an event of
+        `create_event_ex_with_flag`; (1, 107017) if it is no event.
+
+    Source: aclrtQueryEvent.
     """
     mark = _events.get(event)
     mark.refuse_made_by(event, "query", _EX)
@@ -190,17 +243,33 @@ def query_event(event: int) -> tuple[int, int]:
 
 
 @with_code(0)
-def query_event_status(event: int) -> tuple[int, int]:
-    """Return (1, 0) when the latest recording was reached, or there never was one; (0, 0) when not."""
+def query_event_status(event: int, /) -> tuple[int, int]:
+    """Tell the same as `query_event`, the other way round.
+
+    Args:
+        event: the event, of any kind.
+
+    Returns:
+        (1, 0) when the latest recording was reached, or there never was one; (0, 0) when not; (0, 107017) if it is no
+        event.
+
+    Source: aclrtQueryEventStatus.
+    """
     return int(not _events.get(event).pending), 0
 
 
 @with_code(_NOT_READY)
-def query_event_wait_status(event: int) -> tuple[int, int]:
-    """Return (0, 0) when all streams that waited for an event are through; (1, 0) when not.
+def query_event_wait_status(event: int, /) -> tuple[int, int]:
+    """Tell whether all streams that waited for an event are through.
+
+    Args:
+        event: the event.
 
     Returns:
-        (1, 107000) for an event of `create_event_ex_with_flag`, or without flag 0x1; (1, 107017) if it is no event.
+        (0, 0) when they are; (1, 0) when not; (1, 107000) for an event of `create_event_ex_with_flag`, or without flag
+        0x1; (1, 107017) if it is no event.
+
+    Source: aclrtQueryEventWaitStatus.
     """
     mark = _events.get(event)
     mark.refuse_made_by(event, "query the waits of", _EX)
@@ -209,19 +278,25 @@ def query_event_wait_status(event: int) -> tuple[int, int]:
 
 
 @code_alone
-def synchronize_event(event: int) -> int:
-    """Wait until an event's latest recording is reached.
+def synchronize_event(event: int, /) -> int:
+    """Wait until an event's latest recording is reached; other threads run meanwhile.
+
+    Args:
+        event: the event.
 
     Returns:
-        0, at once if the event was never recorded; 107000 if it was reset and not recorded since; 507004 in a
-        callback that the recording comes after; 107002 without a context; 107017 if it is none.
+        0, at once if the event was never recorded; 107000 if it was reset and not recorded since; 107023 if the mark
+        was dropped; 507004 in a callback that the recording comes after; 107002 without a context; 107017 if it is
+        none.
+
+    Source: aclrtSynchronizeEvent.
     """
     _wait(event, None)
     return 0
 
 
 @code_alone
-def synchronize_event_with_timeout(event: int, timeout: int) -> int:
+def synchronize_event_with_timeout(event: int, timeout: int, /) -> int:
     """Do what `synchronize_event` does for a time.
 
     Args:
@@ -229,7 +304,9 @@ def synchronize_event_with_timeout(event: int, timeout: int) -> int:
         timeout: milliseconds; -1 waits for ever, 0 looks once.
 
     Returns:
-        As `synchronize_event`; 507047 when the time is over; 107000 below -1.
+        0; 507047 when the time is over; 107000 below -1; other codes as `synchronize_event`.
+
+    Source: aclrtSynchronizeEventWithTimeout.
     """
     _wait(event, seconds(timeout))
     return 0
@@ -247,12 +324,18 @@ def _wait(handle: int, timeout: float | None) -> None:
 
 
 @with_code(0.0)
-def event_elapsed_time(start_event: int, end_event: int) -> tuple[float, int]:
-    """Return (milliseconds between two reached recordings, 0).
+def event_elapsed_time(start_event: int, end_event: int, /) -> tuple[float, int]:
+    """Tell the time between two reached recordings.
+
+    Args:
+        start_event: the earlier one.
+        end_event: the later one.
 
     Returns:
-        (0.0, code): 107006 for an event that was not reached, or made without flag 0x8; 107007 if the end
-        lies before the start; 107003 for events of two devices; 107017 for no event.
+        (milliseconds, 0); (0.0, 107006) for an event that was not reached, or made without flag 0x8; (0.0, 107007) if
+        the end lies before the start; (0.0, 107003) for events of two devices; (0.0, 107017) for no event.
+
+    Source: aclrtEventElapsedTime.
     """
     start, end = _events.get(start_event), _events.get(end_event)
     for handle, mark in ((start_event, start), (end_event, end)):
@@ -263,8 +346,17 @@ def event_elapsed_time(start_event: int, end_event: int) -> tuple[float, int]:
 
 
 @with_code(0)
-def event_get_timestamp(event: int) -> tuple[int, int]:
-    """Return (microseconds of the device's clock when the latest recording was reached, 0); codes as for elapsed time."""
+def event_get_timestamp(event: int, /) -> tuple[int, int]:
+    """Tell when an event's latest recording was reached.
+
+    Args:
+        event: the event.
+
+    Returns:
+        (microseconds of the device's clock, 0); (0, code) with codes as `event_elapsed_time`.
+
+    Source: aclrtEventGetTimestamp.
+    """
     mark = _events.get(event)
     _require_time(event, mark)
     return int(mark.event.time * 1_000_000), 0
@@ -276,14 +368,29 @@ def _require_time(handle: int, mark: _Event) -> None:
 
 
 @with_code(0)
-def get_event_id(event: int) -> tuple[int, int]:
-    """Return (number, 0): the event's own, in this process."""
+def get_event_id(event: int, /) -> tuple[int, int]:
+    """Tell an event's own number in this process.
+
+    Args:
+        event: the event.
+
+    Returns:
+        (number, 0); (0, 107017) if it is no event.
+
+    Source: aclrtGetEventId.
+    """
     _events.get(event)
     return index(event), 0
 
 
 @with_code(0)
 def get_event_avail_num() -> tuple[int, int]:
-    """Return (events that the device can still make, 0), as the card counts them; nothing here runs out."""
+    """Tell how many more events the device can make, as the card counts them; nothing here runs out.
+
+    Returns:
+        (events, 0); (0, 107002) without a context.
+
+    Source: aclrtGetEventAvailNum.
+    """
     current()
     return max(0, _MOST - len(_events.objects)), 0

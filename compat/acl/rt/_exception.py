@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acl._handles import Handles
 from acl._state import at_finalize
-from acl._status import INVALID_PARAM, code_alone, code_of, plain
+from acl._status import INVALID_PARAM, code_alone, code_of, plain, with_code
 from acl._threads import here
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = (
     "get_stream_id_from_exception_info",
     "get_task_id_from_exception_info",
     "get_thread_id_from_exception_info",
+    "get_thread_last_task_id",
     "is_watched",
     "set_exception_info_callback",
     "watch",
@@ -57,7 +58,7 @@ def watch(
     completion: aacl.Completion[Any],
     failing: Callable[[int, int, int, BaseException], None] | None = None,
 ) -> None:
-    """Tell the callback if this command fails.
+    """Number a command, and tell the callback if it fails.
 
     Args:
         stream: the command's.
@@ -65,8 +66,9 @@ def watch(
         failing: takes note of the failure before that: called with the numbers of device, stream and task, and the
             error.
     """
+    task = here.task = next(_tasks)
     if _callback:
-        thread, task = threading.get_ident(), next(_tasks)
+        thread = threading.get_ident()
 
         def over(done: aacl.Completion[Any]) -> None:
             # Not exception(): looking on must not count as receiving the error.
@@ -94,14 +96,20 @@ def _tell(stream: Stream, info: _Info) -> None:
 
 
 @code_alone
-def set_exception_info_callback(callback: Callable[[int], object] | None = None) -> int:
+def set_exception_info_callback(callback: Callable[[int], object] | None = None, /) -> int:
     """Call ``callback(exception_info)`` for every queued task that fails from now on; the last one set counts.
+
+    It is called by the thread that ended the task, before anybody who waits for the stream is woken, and must not wait
+    for that stream. For tasks that were submitted on the thread of a running event loop, in a notebook say, that loop
+    calls it.
 
     Args:
         callback: gets a handle for the getters below, good until it returns; None, or nothing, ends the calls.
 
     Returns:
-        0.
+        0, before ``acl.init`` too: unlike others this call never gives 100001.
+
+    Source: aclrtSetExceptionInfoCallback.
     """
     if callback is not None and not callable(callback):
         raise TypeError("parameter must be callable")
@@ -109,33 +117,93 @@ def set_exception_info_callback(callback: Callable[[int], object] | None = None)
     return 0
 
 
+@with_code(0)
+def get_thread_last_task_id() -> tuple[int, int]:
+    """Tell the number of the task that this thread submitted last.
+
+    Tasks of all streams are numbered together: operators, model runs, copies, callbacks, and waits for events that were
+    not over at once. The number is the one that `get_task_id_from_exception_info` gives if the task fails.
+
+    Returns:
+        (number, 0), the number being 0 if the thread submitted no task.
+
+    Source: aclrtGetThreadLastTaskId.
+    """
+    return here.task, 0
+
+
 @plain(_ABNORMAL)
-def get_task_id_from_exception_info(exception_info: int) -> int:
-    """Return the number of the task that failed; 0xFFFFFFFF if this is no information (any more)."""
+def get_task_id_from_exception_info(exception_info: int, /) -> int:
+    """Tell the number of the task that failed.
+
+    Args:
+        exception_info: what the exception callback was called with; good until that returns.
+
+    Returns:
+        The number; 0xFFFFFFFF if this is no information (any more).
+
+    Source: aclrtGetTaskIdFromExceptionInfo.
+    """
     return _infos.get(exception_info).task
 
 
 @plain(_ABNORMAL)
-def get_stream_id_from_exception_info(exception_info: int) -> int:
-    """Return the number of its stream, as ``stream_get_id``; 0xFFFFFFFF if this is no information (any more)."""
+def get_stream_id_from_exception_info(exception_info: int, /) -> int:
+    """Tell the number of the failed task's stream, as ``stream_get_id`` does.
+
+    Args:
+        exception_info: what the exception callback was called with; good until that returns.
+
+    Returns:
+        The number; 0xFFFFFFFF if this is no information (any more).
+
+    Source: aclrtGetStreamIdFromExceptionInfo.
+    """
     return _infos.get(exception_info).stream
 
 
 @plain(_ABNORMAL)
-def get_thread_id_from_exception_info(exception_info: int) -> int:
-    """Return the identifier of the thread that submitted it; 0xFFFFFFFF if this is no information (any more)."""
+def get_thread_id_from_exception_info(exception_info: int, /) -> int:
+    """Tell the identifier of the thread that submitted the failed task.
+
+    Args:
+        exception_info: what the exception callback was called with; good until that returns.
+
+    Returns:
+        The number; 0xFFFFFFFF if this is no information (any more).
+
+    Source: aclrtGetThreadIdFromExceptionInfo.
+    """
     return _infos.get(exception_info).thread
 
 
 @plain(_ABNORMAL)
-def get_device_id_from_exception_info(exception_info: int) -> int:
-    """Return the number of the device; 0xFFFFFFFF if this is no information (any more)."""
+def get_device_id_from_exception_info(exception_info: int, /) -> int:
+    """Tell the number of the failed task's device.
+
+    Args:
+        exception_info: what the exception callback was called with; good until that returns.
+
+    Returns:
+        The number; 0xFFFFFFFF if this is no information (any more).
+
+    Source: aclrtGetDeviceIdFromExceptionInfo.
+    """
     return _infos.get(exception_info).device
 
 
 @plain(_ABNORMAL)
-def get_error_code_from_exception_info(exception_info: int) -> int:
-    """Return the code of the failure; 0xFFFFFFFF if this is no information (any more)."""
+def get_error_code_from_exception_info(exception_info: int, /) -> int:
+    """Tell the code of the failure.
+
+    Args:
+        exception_info: what the exception callback was called with; good until that returns.
+
+    Returns:
+        The code; 0xFFFFFFFF if this is no information (any more).
+
+    Source: aclrtGetErrorCodeFromExceptionInfo.
+    """
     return _infos.get(exception_info).code
 
 

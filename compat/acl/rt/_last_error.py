@@ -13,22 +13,33 @@ _THREAD_LEVEL = 0  # ACL_RT_THREAD_LEVEL
 
 
 @code_alone
-def peek_at_last_error(level: int) -> int:
-    """Return the code of the last call of this thread that failed, else 0; it stays.
+def peek_at_last_error(level: int, /) -> int:
+    """Tell the code of the last call of this thread that failed; it stays.
 
     Args:
         level: 0, the thread's.
 
     Returns:
-        The code; 100000 for another level.
+        The code, 0 if no call failed; 100000 for another level.
+
+    Source: aclrtPeekAtLastError.
     """
     _check(level)
     return here.error
 
 
 @code_alone
-def get_last_error(level: int) -> int:
-    """Return what `peek_at_last_error` returns, and forget it."""
+def get_last_error(level: int, /) -> int:
+    """Do what `peek_at_last_error` does, and forget the code.
+
+    Args:
+        level: 0, the thread's.
+
+    Returns:
+        The code, 0 if no call failed; 100000 for another level.
+
+    Source: aclrtGetLastError.
+    """
     _check(level)
     code, here.error = here.error, 0
     return code

@@ -7,7 +7,7 @@ from operator import index
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from aacl.errors import WaitTimeout, WouldBlock
+from aacl.errors import ClosedResource, StreamError, WaitTimeout, WouldBlock
 from acl._status import PARAM_INVALID, STREAM_NOT_COMPLETE, Refused
 from acl._streams import refuse_in_callback
 from acl._threads import here, settle
@@ -41,7 +41,8 @@ def wait(stream: Stream, timeout: float | None = None) -> None:
     Calls that the stream does not wait for itself (``launch_callback`` without blocking) are not waited for.
 
     Raises:
-        StreamError: work failed.
+        StreamError: work failed; or the stream has stopped at a failure, its own or another stream's, which is the
+            cause then, each time until it goes on.
         WaitTimeout: the time is over; the work goes on.
         Refused: a blocking callback of this very stream waits (507004); it would wait for itself.
     """
@@ -53,6 +54,10 @@ def wait(stream: Stream, timeout: float | None = None) -> None:
         if not block(barrier, timeout):
             raise WaitTimeout(f"stream {stream.handle} is not through its work after {timeout} s; the work goes on")
     native.raise_failure()
+    cause = native.stopped_by
+    if cause is not None:
+        why = f"{type(cause).__name__}: {cause}"
+        raise StreamError(f"stream {stream.handle} has stopped at a failure and takes no tasks: {why}") from cause
 
 
 def block(mark: aacl.Completion[None] | aacl.Event, timeout: float | None) -> bool:
@@ -76,6 +81,8 @@ def wait_all(streams: Sequence[Stream], timeout: float | None) -> None:
             wait(stream, None if end is None else max(0.0, end - monotonic()))
         except WaitTimeout:
             raise
+        except ClosedResource:  # by another thread, which has seen to its work
+            continue
         except Exception as error:
             failure = failure or error
     if failure is not None:

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import acl
+from acl.prof import _subscriptions
+from acl.prof._backlog import Backlog
+from acl.prof._records import RECORD_NBYTES
 from tests.compat._programs import Dataset, add1, gather, good, ok, run_program, slow
 
 X = np.arange(4, dtype=np.float32).reshape(1, 4)
@@ -230,6 +233,42 @@ def test_a_program_that_never_reads(tmp_path: Path) -> None:
     """
 
     assert "[[2.0, 2.0, 2.0, 2.0]]" in run_program(source)
+
+
+def test_a_reader_who_is_too_slow(model: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits is bounded: the oldest records are dropped, the newest arrive, and the end says how many are missing."""
+    came = threading.Event()
+
+    class Watched(Backlog):
+        """Records that wait; it tells when the first were dropped."""
+
+        def add(self, records: bytes) -> None:
+            super().add(records)
+            if self.dropped:
+                came.set()
+
+    monkeypatch.setattr(_subscriptions, "Backlog", Watched)
+    monkeypatch.setattr(_subscriptions, "_MOST_WAITING", 50)
+    out, into = os.pipe()
+    ok(acl.prof.model_subscribe(model, acl.prof.create_subscribe_config(1, 1, into)))
+    runs = 0
+    while not came.wait(0.05):
+        _run(model, 100)
+        runs += 100
+    late: list[bytes] = []
+    reading = threading.Thread(target=lambda: late.extend(iter(lambda: os.read(out, 1 << 16), b"")))
+    reading.start()
+    code = acl.prof.model_un_subscribe(model)
+    text = acl.get_recent_err_msg() or ""
+    os.close(into)
+    reading.join()
+    os.close(out)
+
+    records = b"".join(late)
+    arrived, rest = divmod(len(records), RECORD_NBYTES)
+    assert (code, rest) == (500005, 0)
+    assert f"{runs - arrived} records were dropped" in text
+    assert 50 <= arrived < runs
 
 
 def test_failing_and_long_runs(device: int, tmp_path: Path, reader: Reader) -> None:

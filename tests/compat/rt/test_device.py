@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import acl
 from tests.compat._programs import MakeGate, Reporter, good, in_thread, ok, untyped
@@ -40,6 +42,30 @@ def test_threads_count_together(device: int) -> None:
     assert acl.rt.malloc(64, 0)[1] == 0
     assert in_thread(lambda: acl.rt.reset_device(0)) == 0
     assert acl.rt.malloc(64, 0) == (0, 107002)
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(["set", "reset", "force", "context"]), st.integers(0, 1)), max_size=12))
+def test_any_order_of_sets_and_resets(steps: list[tuple[str, int]]) -> None:
+    """Whatever is set, reset and reset by force on two devices, the codes and what is active follow the counts."""
+    ok(acl.init())
+    uses: dict[int, int] = {}
+    for step, number in steps:
+        if step == "set":
+            ok(acl.rt.set_device(number))
+            uses[number] = uses.get(number, 0) + 1
+        elif step == "context":
+            good(acl.rt.create_context(number))
+            uses.setdefault(number, 0)
+        else:
+            code = acl.rt.reset_device(number) if step == "reset" else acl.rt.reset_device_force(number)
+            assert code == (0 if number in uses else 107002)
+            left = uses.pop(number, 0) - 1
+            if step == "reset" and left > 0:
+                uses[number] = left
+        assert [acl.rt.get_primary_ctx_state(each)[1] for each in (0, 1)] == [each in uses for each in (0, 1)]
+    ok(acl.finalize())
+    assert acl.rt.get_primary_ctx_state(0) == acl.rt.get_primary_ctx_state(1) == (0, 0, 0)
 
 
 def test_a_new_thread_has_no_device(device: int) -> None:

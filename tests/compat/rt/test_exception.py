@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import acl
-from tests.compat._programs import Dataset, MakeGate, Reporter, gather, good, ok, untyped
+from tests.compat._programs import Dataset, MakeGate, Reporter, gather, good, in_thread, ok, untyped
 
 
 def test_the_callback_sees_every_late_failure(
@@ -95,3 +95,65 @@ def test_the_exception_callback_cannot_wait_for_its_own_stream(
 
     assert acl.rt.synchronize_stream(0) == 507011
     assert codes[0] == 507004
+
+
+def test_tasks_are_numbered_by_thread(stream: int, reporter: Reporter) -> None:
+    """Each task of a thread has a new, higher number; what is no task, and other threads' tasks, leave it alone."""
+    target = good(acl.rt.malloc(64, 0))
+    ok(acl.rt.subscribe_report(reporter.thread, stream))
+    submits: list[Callable[[], int]] = [
+        lambda: acl.rt.memset_async(target, 64, 1, 64, stream),
+        lambda: acl.rt.memcpy_async(target, 64, target, 64, 3, 0),
+        lambda: acl.rt.launch_callback(lambda _: None, None, 1, stream),
+        lambda: acl.rt.launch_host_func(stream, lambda _: None, None),
+    ]
+    numbers = []
+    for submit in submits:
+        ok(submit())
+        numbers.append(good(acl.rt.get_thread_last_task_id()))
+    ok(acl.rt.synchronize_stream(stream))
+    assert acl.rt.memset_async(target, 64, 1, 65, stream) != 0
+
+    def elsewhere() -> tuple[int, int]:
+        none: int = good(acl.rt.get_thread_last_task_id())
+        ok(acl.rt.set_device(0))
+        ok(acl.rt.memset_async(target, 64, 1, 64, stream))
+        return none, good(acl.rt.get_thread_last_task_id())
+
+    none, other = in_thread(elsewhere)
+
+    assert numbers == sorted(set(numbers))
+    assert none == 0 < numbers[0]
+    assert other > numbers[-1] == good(acl.rt.get_thread_last_task_id())
+    ok(acl.rt.reset_device(0))
+
+
+def test_the_number_of_a_task_is_that_of_its_failure(stream: int, capfd: pytest.CaptureFixture[str]) -> None:
+    """What get_thread_last_task_id gave is what the exception callback is told, and what it gives in there."""
+    seen: list[int] = []
+    ok(acl.rt.set_exception_info_callback(lambda info: seen.append(acl.rt.get_task_id_from_exception_info(info))))
+    ok(acl.rt.launch_host_func(stream, lambda _: 1 / 0, None))
+    task = good(acl.rt.get_thread_last_task_id())
+
+    assert acl.rt.synchronize_stream(stream) == 500001
+    assert seen == [task]
+    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+def test_what_the_exception_callback_raises_disturbs_nobody(
+    stream: int, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged; the stream, its synchronise and the next failure are as without it."""
+    calls: list[int] = []
+
+    def told(info: int) -> None:
+        calls.append(info)
+        raise LookupError("a bug of the program's")
+
+    ok(acl.rt.set_exception_info_callback(told))
+    for _ in range(2):
+        ok(acl.rt.launch_host_func(stream, lambda _: 1 / 0, None))
+        assert acl.rt.synchronize_stream(stream) == 500001
+
+    assert len(set(calls)) == 2
+    assert "a bug of the program's" in caplog.text

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import numpy as np
 import pytest
 
 import acl
-from tests.compat._programs import good, in_thread, ok, run_program
+from tests.compat._programs import good, in_thread, ok, run_program, untyped
 
 
 def test_zero_sizes_and_null_frees(device: int) -> None:
@@ -128,33 +127,65 @@ def test_memory_information(device: int) -> None:
     assert acl.rt.get_mem_info(18) == acl.rt.get_mem_info(-1) == (0, 0, 100000)
 
 
+CONFIGS: list[object] = [
+    0,
+    None,
+    [],
+    {},
+    {"attrs": [{"attr": 1, "value": 33}], "numAttrs": 1},
+    [{"attr": 2, "value": 0}, (3, 1), (0, 5)],
+]
+
+
+@pytest.mark.parametrize("cfg", CONFIGS)
+def test_memory_with_a_configuration(device: int, cfg: object) -> None:
+    """Attributes that change nothing here, or none at all, give memory as malloc and malloc_host do."""
+    for pointer in (
+        good(acl.rt.malloc_with_cfg(100, 0, cfg)),
+        good(acl.rt.malloc_for_task_scheduler(100, 0, cfg)),
+    ):
+        assert pointer % 64 == 0
+        ok(acl.rt.memset(pointer, 128, 3, 128))
+        ok(acl.rt.free(pointer))
+    host = good(acl.rt.malloc_host_with_cfg(100, cfg))
+    ok(acl.rt.memset(host, 100, 3, 100))
+    ok(acl.rt.free_host(host))
+
+
+def test_a_configuration_names_the_device(device: int) -> None:
+    """Attribute 2 allocates on another device in use; one not in use is 107002, one that is none 107001."""
+    assert acl.rt.malloc_with_cfg(64, 0, [(2, 1)]) == (0, 107002)
+    assert acl.rt.malloc_with_cfg(64, 0, [(2, 99)]) == (0, 107001)
+    ok(acl.rt.set_device(1))
+    ok(acl.rt.set_device(0))
+    pointer = good(acl.rt.malloc_with_cfg(64, 0, [(2, 1)]))
+
+    assert good(acl.rt.pointer_get_attributes(pointer))["location"] == {"id": 1, "type": 1}
+    assert acl.rt.get_mem_info(1)[0] == acl.rt.get_mem_info(1)[1]  # of device 0
+    ok(acl.rt.free(pointer))
+    ok(acl.rt.reset_device(1))
+
+
+def test_configurations_that_are_none(device: int) -> None:
+    """Unknown attributes, values and counts are 100000; what is no configuration is a TypeError; nothing is allocated."""
+    free = acl.rt.get_mem_info(1)[0]
+    for wrong in ([(9, 0)], [(1, 1 << 16)], [(3, 2)], [(2, -1)], {"attrs": [(1, 2)], "numAttrs": 2}):
+        assert acl.rt.malloc_with_cfg(64, 0, wrong) == (0, 100000)
+        assert acl.rt.malloc_host_with_cfg(64, wrong) == (0, 100000)
+    for strange in (1, "x", [3], [{"attr": 1}], [("1", 2)], {"attrs": 3}):
+        with pytest.raises(TypeError):
+            untyped.rt.malloc_with_cfg(64, 0, strange)
+    assert acl.rt.malloc_with_cfg(0, 0, 0) == acl.rt.malloc_for_task_scheduler(-1, 0, 0) == (0, 100000)
+    assert acl.rt.malloc_host_with_cfg(0, 0) == (0, 100000)
+
+    assert acl.rt.get_mem_info(1)[0] == free
+
+
 def test_freeing_from_a_thread_without_context(device: int) -> None:
     """A finalizer may free on any thread."""
     pointer, host = good(acl.rt.malloc(64, 0)), good(acl.rt.malloc_host(64))
 
     assert in_thread(lambda: (acl.rt.free(pointer), acl.rt.free_host(host))) == (0, 0)
-
-
-def test_caches_need_no_flush(device: int) -> None:
-    """mem_flush and mem_invalidate answer 0 for the device's memory, 107000 for anything else."""
-    pointer = good(acl.rt.malloc_cached(100, 0))
-
-    assert (acl.rt.mem_flush(pointer, 100), acl.rt.mem_invalidate(pointer + 4, 8)) == (0, 0)
-    assert acl.rt.mem_flush(pointer, 1 << 20) == 107000
-    assert acl.rt.mem_invalidate(4096, 8) == 107000
-
-
-def test_registering_host_memory(device: int) -> None:
-    """Registered host memory has the same address for the device; registering twice, or unaligned, is refused."""
-    array = np.zeros(3 * 4096, np.uint8)
-    address = -(-array.ctypes.data // 4096) * 4096
-
-    assert acl.rt.host_register(address, 4096, 0) == (address, 0)
-    assert acl.rt.host_register(address, 4096, 0) == (0, 100000)
-    assert acl.rt.host_register(address + 8, 64, 0) == (0, 107008)
-    assert acl.rt.host_register(address + 4096, 4096, 9) == (0, 200001)
-    assert acl.rt.host_register(4096, 4096, 0) == (0, 107000)
-    assert (acl.rt.host_unregister(address), acl.rt.host_unregister(address)) == (0, 100000)
 
 
 def test_threads_allocate_at_the_same_time(device: int) -> None:

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import acl
-from tests.compat._programs import D2D, D2H, H2D, good, ok
+from tests.compat._programs import DEFAULT, good, ok
 
 STEPS = st.lists(
     st.tuples(
@@ -55,13 +55,13 @@ def test_memory_holds_what_was_written(device: int, steps: list[tuple[str, int, 
             to, of = blocks[target][1], blocks[source][1]
             start, begin = one % len(to), two % len(of)
             count = min(len(to) - start, len(of) - begin)
-            way = (H2D, D2H, D2D)[one % 3]
-            ok(acl.rt.memcpy(target + start, len(to) - start, source + begin, count, way))
+            way = ("host" not in blocks[target][0]) + 2 * ("host" not in blocks[source][0])
+            ok(acl.rt.memcpy(target + start, len(to) - start, source + begin, count, (way, DEFAULT)[one % 2]))
             to[start : start + count] = of[begin : begin + count]
         else:
             pointer = live[one % len(live)]
             assert acl.rt.memset(pointer, 1 << 40, 1, 1 << 33) == 107000
-            assert acl.rt.memcpy(pointer, 8, live[two % len(live)], 9, D2D) == 107000
+            assert acl.rt.memcpy(pointer, 8, live[two % len(live)], 9, DEFAULT) == 107000
     for pointer, (kind, data) in blocks.items():
         assert acl.util.ptr_to_bytes(pointer, len(data)) == bytes(data)
         ok(FREE[kind](pointer))

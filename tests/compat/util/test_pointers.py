@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import io
+import os
+import weakref
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -226,3 +232,90 @@ def test_odd_arrays_in_a_process_of_their_own() -> None:
     )
 
     assert out.strip() == str([True] * 9)
+
+
+_ODD_ADDRESSES = (0, 1, -1, 1 << 47, 1 << 63, (1 << 64) - 1, 1 << 64, 1 << 70, None, "1", 1.5, b"a")
+_ODD_SIZES = (-1, 97, 1 << 31, 1 << 62, 1 << 63, 1 << 64, 1 << 70, None, 1.0, "3")
+_ODD_SHAPES = ((-1,), (65,), (1 << 62,), (1 << 40, 1 << 40), (1 << 64,), (1,) * 70, None, 5, "8", (1.0,), (None,))
+_ODD_NUMBERS = (-1, 17, 99, 1 << 70, None, "f4", np.float32)
+
+
+def test_odd_numbers(device: int) -> None:
+    """Null, wild, huge and negative addresses, sizes, shapes and type numbers are TypeError or ValueError with a text."""
+    pointer = good(acl.rt.malloc(64, 0))
+    calls: list[tuple[Any, tuple[Any, ...]]] = [(untyped.util.ptr_to_bytes, (pointer, size)) for size in _ODD_SIZES]
+    calls += [(untyped.util.ptr_to_bytes, (address, 8)) for address in _ODD_ADDRESSES]
+    calls += [(untyped.util.ptr_to_numpy, (address, (8,), 2)) for address in _ODD_ADDRESSES]
+    calls += [(untyped.util.ptr_to_numpy, (pointer, shape, 13)) for shape in _ODD_SHAPES]
+    calls += [(untyped.util.ptr_to_numpy, (pointer, (1,), number)) for number in _ODD_NUMBERS]
+
+    for function, arguments in calls:
+        acl.get_recent_err_msg()
+        with pytest.raises((TypeError, ValueError)) as caught:
+            function(*arguments)
+        assert caught.type is TypeError or str(caught.value) in (acl.get_recent_err_msg() or ""), arguments
+
+
+def test_mapped_files_are_checked(device: int, tmp_path: Path) -> None:
+    """An array on a mapped file is not relied on: one that is read-only, or was cut off, is a code and no crash."""
+    path = tmp_path / "data"
+    path.write_bytes(bytes([7]) * 8192)
+    pointer = good(acl.rt.malloc(4096, 0))
+    locked = np.memmap(path, np.uint8, "r")
+    address = acl.util.numpy_to_ptr(locked)
+    ok(acl.rt.memcpy(pointer, 4096, address, 4096, H2D))
+    assert acl.util.ptr_to_bytes(pointer, 4096) == bytes([7]) * 4096
+
+    assert acl.rt.memcpy(address, 4096, pointer, 4096, D2H) == 107000
+    assert acl.rt.memset(address, 4096, 0, 4096) == 107000
+    open_one = np.memmap(path, np.uint8, "r+")
+    address = acl.util.numpy_to_ptr(open_one)
+    os.truncate(path, 0)
+    assert acl.rt.memcpy(pointer, 4096, address, 4096, H2D) == 107000
+
+
+def test_shared_memory_can_be_closed() -> None:
+    """Asking for the address of an array on shared memory does not keep the program from closing it."""
+    shared = SharedMemory(create=True, size=4096)
+    try:
+        array = np.frombuffer(shared.buf or b"", np.uint8)
+        assert acl.util.numpy_to_ptr(array) == array.ctypes.data
+        assert acl.util.numpy_contiguous_to_ptr(array[::2])[1].sum() == 0
+        del array
+        shared.close()
+    finally:
+        shared.unlink()
+
+
+def test_temporaries_on_bytes_stay_good(device: int) -> None:
+    """An array on a bytes or bytearray object that was a temporary is kept too, with what it lies on."""
+    addresses = [acl.util.numpy_to_ptr(np.frombuffer(kind([5]) * 4096, np.uint8)) for kind in (bytes, bytearray)]
+    gc.collect()
+    junk = [kind([0xEE]) * 4096 for kind in (bytes, bytearray) for _ in range(100)]
+
+    assert [acl.util.ptr_to_bytes(address, 4096) for address in addresses] == [bytes([5]) * 4096] * 2
+    assert len(junk) == 200
+
+
+def test_discontiguous_arrays_count_in_what_is_kept(capfd: pytest.CaptureFixture[str]) -> None:
+    """What is kept is bounded by bytes, whatever the layout: large transposed arrays push each other out."""
+    watched = []
+    for _ in range(40):
+        array = np.zeros((4096, 4096), np.uint8)
+        watched.append(weakref.ref(array))
+        acl.util.numpy_to_ptr(array.T)
+        del array
+    gc.collect()
+
+    assert sum(each() is not None for each in watched) * (16 << 20) <= 256 << 20
+    assert capfd.readouterr().err.count("discontiguous") == 40
+
+
+def test_a_closed_stderr_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that run without a standard error get their address, and no exception."""
+    array = np.arange(24).reshape(4, 6).T
+    closed = io.StringIO()
+    closed.close()
+    for stream in (closed, None):
+        monkeypatch.setattr("sys.stderr", stream)
+        assert acl.util.numpy_to_ptr(array) == array.ctypes.data

@@ -75,3 +75,39 @@ def test_identifiers_are_used_again() -> None:
     """Many threads after one another, which mostly get the same identifier, are all stopped well."""
     for _ in range(50):
         assert acl.util.stop_thread(good(acl.util.start_thread(lambda _: acl.rt.process_report(1), []))) == 0
+
+
+def test_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system that gives no thread is code 207005 with a text, and nothing is left behind."""
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        assert acl.util.start_thread(print, []) == (0, 207005)
+        assert "can't start new thread" in (acl.get_recent_err_msg() or "")
+    ok(acl.util.stop_thread(good(acl.util.start_thread(id, []))))
+
+
+def test_any_object_is_an_argument() -> None:
+    """What is given needs not be a list: the function gets that very object."""
+    got: list[object] = []
+    for thing in (None, (1, 2), "text", object()):
+        ok(acl.util.stop_thread(good(acl.util.start_thread(got.append, thing))))
+        assert got.pop() is thing
+
+
+def test_many_threads_stop_one_another() -> None:
+    """Threads that stop other threads, and one that two stop at once, all end, and each is stopped once."""
+    release = threading.Event()
+    target = good(acl.util.start_thread(lambda _: release.wait(10), []))
+    codes: list[int] = []
+    stoppers = [good(acl.util.start_thread(lambda _: codes.append(acl.util.stop_thread(target)), [])) for _ in range(4)]
+    release.set()
+    for stopper in stoppers:
+        ok(acl.util.stop_thread(stopper))
+
+    assert set(codes) <= {0, 100000}
+    assert 0 in codes
+    assert acl.util.stop_thread(target) == 100000

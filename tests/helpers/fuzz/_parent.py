@@ -14,11 +14,13 @@ from typing import IO
 
 import attrs
 
-__all__ = ("Finding", "fuzz")
+__all__ = ("Finding", "fuzz", "fuzz_calls")
 
 _CHILD = "tests.helpers.fuzz._child"
 _START_SECONDS = 60.0
 _CASE_SECONDS = 20.0
+_CALLS_CHILD = "tests.helpers.fuzz._calls_child"
+_CALLS_SECONDS = 180.0  # for a thousand calls; the process looks itself at how long each of them lasts
 
 
 @attrs.frozen
@@ -62,6 +64,11 @@ def fuzz(
     return findings
 
 
+def fuzz_calls(thousands: int, seed: str, *, first: int = 0) -> list[Finding]:
+    """Make calls of the drop-in with any arguments; a case is a thousand of them. Arguments as for `fuzz`."""
+    return fuzz("calls", thousands, seed, first=first, child=_CALLS_CHILD, seconds=_CALLS_SECONDS)
+
+
 def _run(arguments: tuple[str, ...], kind: str, seconds: float) -> tuple[list[Finding], Finding | None]:
     """Return what became of cases, and the one in which the process ended early, if any."""
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "errors").open("w+") as errors:
@@ -88,7 +95,7 @@ def _run(arguments: tuple[str, ...], kind: str, seconds: float) -> tuple[list[Fi
         if status == 0:
             return done, None
         errors.seek(0)
-        text = errors.read()[-2000:]
+        text = errors.read()[-6000:]
         assert current is not None, text
         return done, Finding(kind, current, f"the process ended with status {status}: {text}")
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from aacl.backends.cpu._foreign import enter, foreign, leave
+from aacl.backends.cpu._foreign import enter, foreign, leave, outliving_forks
 from aacl.backends.cpu._settings import core_count
 from aacl.backends.cpu.kernels._onnx import Constant, Node, Port, model_bytes
 from aacl.backends.cpu.kernels._registry import elements
@@ -156,7 +156,7 @@ def _session_of(graph: _Graph) -> Any:
     """Return a session; those with large constants are not kept for other requests."""
     is_small = sum(len(constant.data) for constant in graph.constants) <= _SMALL
     with foreign():
-        return _session(graph) if is_small else _session.__wrapped__(graph)
+        return outliving_forks(_session(graph) if is_small else _session.__wrapped__(graph))
 
 
 @functools.lru_cache(maxsize=_SESSIONS)
