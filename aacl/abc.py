@@ -125,14 +125,23 @@ class ModelEngine(ABC):
             ModelInputMismatch, ModelOutputMismatch: an array's shape or dtype does not fit.
         """
 
-    def on_hosts(self, inputs: Sequence[Array]) -> Callable[[], Sequence[Array]] | None:
+    def on_hosts(self, inputs: Sequence[Array], *, beside: bool = False) -> Callable[[], Sequence[Array]] | None:
         """Return a call that runs the model once on host arrays, and returns every output as a new host array.
 
-        The arrays have the inputs' dtypes and shapes. None where the device has no way from host to host that saves
-        copies; then these are made to and from device memory.
+        None where the device has no way from host to host that saves copies; then these are made to and from device
+        memory.
+
+        Args:
+            inputs: of the model's dtypes and shapes.
+            beside: whether others run at the same time; only where `overlaps` says so.
         """
-        del inputs
+        del inputs, beside
         return None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether several runs on host arrays at a time are quicker than one after the other on all cores."""
+        return False
 
     @abstractmethod
     def close(self) -> None:

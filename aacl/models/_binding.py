@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Binding", "Bindings")
 
-_LIMIT = 256
+_LIMIT = 128
 
 
 class Binding:
@@ -123,15 +123,24 @@ class Bindings:
                 self._kept.popitem(last=False)
             return self._kept.setdefault(key, binding)
 
-    def on_hosts(self, arrays: Sequence[Array]) -> Binding | None:
+    @property
+    def overlaps(self) -> bool:
+        """Whether several runs on host arrays at a time are quicker than one after the other."""
+        return self._turns is None and self._engine.overlaps
+
+    def on_hosts(self, arrays: Sequence[Array], *, beside: bool) -> Binding | None:
         """Return a run on host arrays that gives new ones, None where the device has no such way.
+
+        Args:
+            arrays: of the model's dtypes and shapes.
+            beside: whether others run at the same time.
 
         Raises:
             Aborted: the model is closed in a hurry.
         """
         if self._uses.dropped:
             raise _dropped(self._label)
-        run = self._engine.on_hosts(arrays)
+        run = self._engine.on_hosts(arrays, beside=beside)
         return None if run is None else Binding(run, self._uses, self._label, self._turns)
 
     def close(self) -> None:

@@ -34,13 +34,13 @@ class Inference(Work[Any]):
     Its result is the list of the new arrays, which is filled when it runs.
     """
 
-    __slots__ = ("_arrays", "_model", "_variant")
+    __slots__ = ("_arrays", "_model", "_run_beside", "_variant")
 
     frees_gil = True
 
     def __init__(self, model: Model, arrays: Sequence[Any], variant: Variant) -> None:
         """Hold arrays that were checked against the model, or lists of their rows; they are read when the run begins."""
-        self._epoch = None
+        self._epoch = self._run_beside = None
         self._model, self._arrays, self._variant = model, arrays, variant
         self._cost = variant.inference_cost
 
@@ -49,7 +49,10 @@ class Inference(Work[Any]):
         model = self._model
         model._check_runs_on(memory)
         results: list[Array] = []
-        self._run = partial(_infer, model._slots, self._variant, self._arrays, results)
+        slots = model._slots
+        self._run = partial(_infer, slots, self._variant, self._arrays, results)
+        if slots.overlap and list not in map(type, self._arrays):
+            self._run_beside = partial(_infer, slots, self._variant, self._arrays, results, beside=True)
         self._result = results
 
     def submitted(self, command: Completion[Any]) -> None:
@@ -84,11 +87,19 @@ def is_cancellation(error: BaseException) -> bool:
     return isinstance(error, CancelledError)
 
 
-def _infer(slots: Slots, variant: Variant, arrays: Sequence[Array | Sequence[Array]], results: list[Array]) -> None:
+def _infer(
+    slots: Slots,
+    variant: Variant,
+    arrays: Sequence[Array | Sequence[Array]],
+    results: list[Array],
+    *,
+    beside: bool = False,
+) -> None:
     slot = slots.take(variant)
     try:
         # Rows that do not lie together are copied anyway.
-        run = None if list in map(type, arrays) else slots.bindings.on_hosts(cast("Sequence[Array]", arrays))
+        is_whole = list not in map(type, arrays)
+        run = slots.bindings.on_hosts(cast("Sequence[Array]", arrays), beside=beside) if is_whole else None
         results += slot.copied_run(slots.bindings, arrays) if run is None else run()
     finally:
         slots.give(slot)
@@ -121,12 +132,14 @@ class Slots:
 
     Attributes:
         bindings: of the model.
+        overlap: whether inferences are quicker beside each other.
     """
 
-    __slots__ = ("_closed", "_idle", "_lock", "bindings")
+    __slots__ = ("_closed", "_idle", "_lock", "bindings", "overlap")
 
     def __init__(self, bindings: Bindings) -> None:
         self.bindings, self._closed = bindings, False
+        self.overlap = bindings.overlaps
         self._idle: deque[_Slot] = deque(maxlen=_IDLE)
         self._lock = threading.Lock()
 

@@ -98,8 +98,12 @@ class Loan(ModelEngine):
             raise ClosedResource("the model is closed; load it again before binding arrays to it")
         return self._engine.bind(inputs, outputs)
 
-    def on_hosts(self, inputs: Sequence[Array]) -> Callable[[], Sequence[Array]] | None:
-        return self._engine.on_hosts(inputs) if self._shared else None
+    def on_hosts(self, inputs: Sequence[Array], *, beside: bool = False) -> Callable[[], Sequence[Array]] | None:
+        return self._engine.on_hosts(inputs, beside=beside) if self._shared else None
+
+    @property
+    def overlaps(self) -> bool:
+        return self._engine.overlaps
 
     def graph(self) -> memoryview:
         """Return the model's graph, a complete ONNX model, where it lies.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Variant", "Variants")
 
-_LIMIT = 256
+_LIMIT = 128
 
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]

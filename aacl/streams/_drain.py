@@ -11,19 +11,24 @@ from __future__ import annotations
 from time import perf_counter_ns, sleep
 from typing import TYPE_CHECKING, Any
 
-from aacl.streams._budget import LONG, STEP, TURN
+from aacl.streams._budget import STEP, TURN
+from aacl.streams._company import Company, needs_no_turn
 from aacl.streams._completion import tensors_in
+from aacl.streams._ended import Ended
 from aacl.streams._state import DONE, RUNNING
 from aacl.streams._work import translated
 from aacl.tensors._tensor import Tensor
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aacl.streams._claim import Box, Token
     from aacl.streams._completion import Completion
     from aacl.streams._queue import CommandQueue
     from aacl.streams._work import Work
 
-__all__ = ("Drain", "Ended")
+
+__all__ = ("Drain",)
 
 _SLICE = 10 * TURN  # a worker leaves a long queue to the others after this
 _BREATH = 0.00002  # seconds that a worker sleeps to give the GIL away: letting go of it alone wakes nobody
@@ -47,10 +52,12 @@ class Drain:
             return  # an interrupt called it back
         queue, ended = self._queue, self._ended
         commands, spent = queue.commands, 0
-        began = self._breathed = perf_counter_ns()
+        command: Completion[Any] | None
+        taken: Completion[Any] | None = None  # out of the queue, and not run yet
+        began = now = self._breathed = perf_counter_ns()
         while True:
             try:
-                command = commands.popleft()
+                command, taken = taken or commands.popleft(), None
             except IndexError:
                 if self._rest(token):
                     continue
@@ -63,29 +70,34 @@ class Drain:
             if work is None:
                 if queue.run_other(command, token):
                     return
+            elif work._run_beside is not None and self._has_company():
+                taken, command = self._run_beside(command, began + _SLICE), None
+                now = self._breathed
             else:
+                queue.executed += 1
                 spent += work._cost.charge
                 if spent <= STEP:
-                    self._run(command, work)
+                    self._run(command, work, command._run)
                 else:
                     spent = 0
                     now = self._run_measured(command, work)
-                    if now - began > _SLICE and commands and queue.halted is None:
-                        self._leave(command, token)
-                        return
-            if command._waiters and command.done():
+            if command is not None and command._waiters and command.done():
                 ended.add(command)
-            if queue.halted is not None and not queue.unhalt(token):
+            if queue.halted is not None:
+                if taken is not None:
+                    commands.appendleft(taken)
+                    taken = None
+                if not queue.unhalt(token):
+                    ended.wake()
+                    return
+            if taken is not None:
+                continue
+            if now - began > _SLICE and commands:
                 ended.wake()
+                queue.start_worker([token])  # behind what other streams have for the worker
                 return
             if ended.commands and len(ended.commands) >= len(commands) and not self._rest(token):
                 return
-
-    def _leave(self, command: Completion[Any], token: Token) -> None:
-        """Go on later, behind what other streams have for the worker."""
-        self._ended.add(command)
-        self._ended.wake()
-        self._queue.start_worker([token])
 
     def _rest(self, token: Token) -> bool:
         """Wake who waits; False if there was nothing left to do, and the claim is somebody else's.
@@ -109,7 +121,7 @@ class Drain:
     def _run_measured(self, command: Completion[Any], work: Work[Any]) -> int:
         """Run work and learn from it; return the time, other threads having had theirs."""
         began = perf_counter_ns()
-        self._run(command, work)
+        self._run(command, work, command._run)
         now = perf_counter_ns()
         if command._state == DONE:
             work._cost.learn(now - began)
@@ -120,17 +132,31 @@ class Drain:
             self._breathed = now = perf_counter_ns()
         return now
 
-    def _run(self, command: Completion[Any], work: Work[Any]) -> None:
+    def _has_company(self) -> bool:
+        """Whether the next command may run beside one that may."""
+        queue = self._queue
+        try:
+            return queue.cores > 1 and not queue.stops_at_failure and needs_no_turn(queue.commands[0])
+        except IndexError:
+            return False
+
+    def _run_beside(self, command: Completion[Any], until: int) -> Completion[Any] | None:
+        """Run a command, and those behind it that need no turn, on all idle cores; return one that was taken too many."""
+        company = Company(self._queue, command, until, self._run, self._ended)
+        self._queue.parallel(company.run, self._queue.cores)
+        self._breathed = perf_counter_ns()
+        return company.left
+
+    def _run(self, command: Completion[Any], work: Work[Any], run: Callable[..., object]) -> None:
         """Run device work and end its command."""
         queue = self._queue
         command._state = RUNNING
-        queue.executed += 1
         try:
             fault = work.fault() if queue.stream._memory.unsettled else None
             if fault is not None:
                 command._fail(fault)  # the cause surfaces where it arose
                 return
-            command._run()
+            run()
         except BaseException as error:  # a worker has nobody to raise to
             queue.fail(command, translated(error, work))
             return
@@ -144,36 +170,3 @@ class Drain:
         if command._callbacks:
             self._ended.wake()  # a callback may wait for them
             command._deliver(command._callbacks)
-
-
-class Ended:
-    """Commands that are over, and whose waiters are to be woken.
-
-    Attributes:
-        commands: in their order.
-    """
-
-    __slots__ = ("_due", "commands")
-
-    def __init__(self) -> None:
-        self.commands: list[Completion[Any]] = []
-        self._due = 0
-
-    def add(self, command: Completion[Any]) -> None:
-        """Let a command's waiters wait for those of others."""
-        if not self.commands:
-            self._due = perf_counter_ns() + TURN
-        self.commands.append(command)
-
-    def cannot_wait_for(self, work: Work[Any] | None) -> bool:
-        """Whether what is to run next may keep the waiters too long."""
-        if work is None or work.keeps_exceptions:  # a program's own code may wait for one of them
-            return True
-        estimate = work._cost.estimate
-        return estimate > LONG or perf_counter_ns() + estimate > self._due
-
-    def wake(self) -> None:
-        """Wake all waiters."""
-        for command in self.commands:
-            command._wake()
-        self.commands.clear()

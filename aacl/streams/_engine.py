@@ -130,7 +130,7 @@ class StreamEngine(AsyncResource):
         context = (self._owner_wanted or _current.contexts.get()).stream_context()
         context._check_open("open a stream in")
         # Published last: whatever an interrupt leaves undone before that is nobody's.
-        self._queue.begin(context.memory.backend.start)
+        self._queue.begin(context.memory.backend)
         if self._hold not in holders:
             holders.append(self._hold)
         self._memory = context.memory

@@ -33,6 +33,7 @@ from aacl.streams._state import RUNNING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from aacl.abc import DeviceBackend
     from aacl.streams._claim import Box, Claim
     from aacl.streams._completion import Completion
     from aacl.streams._engine import StreamEngine
@@ -62,6 +63,7 @@ class CommandQueue:
     Attributes:
         commands: what is queued; its length is the stream's load.
         claim: where the token lies while nobody runs commands.
+        cores: how many the device has.
         detached: host calls under way that the stream does not wait for.
         failures: commands that failed, and whose errors were not received when `fail` looked last.
         executed: device work that workers have run.
@@ -70,13 +72,16 @@ class CommandQueue:
         most_failures: how many there may be before those that were received go.
         parked: what the stream waits for and may stop waiting for.
         on_room: called when a command left the queue.
+        parallel: `DeviceBackend.parallel`.
         stream: whose commands they are.
     """
 
-    __slots__ = ("_kept", "_lock", "_start", "_token", "claim", "commands", "detached", "executed",
-                 "failures", "halted", "most_failures", "on_room", "parked", "sealed", "stops_at_failure", "stream")  # fmt: skip
+    __slots__ = ("_kept", "_lock", "_start", "_token", "claim", "commands", "cores", "detached", "executed",
+                 "failures", "halted", "most_failures", "on_room", "parallel", "parked", "sealed", "stops_at_failure", "stream")  # fmt: skip
 
     _start: Callable[[Callable[[], None]], None]
+    parallel: Callable[[Callable[[int], object], int], None]
+    cores: int
 
     def __init__(self, stream: StreamEngine, *, stops_at_failure: bool = False) -> None:
         self.stream = stream
@@ -95,9 +100,10 @@ class CommandQueue:
         self.parked: Parked | None = None
         self.on_room: Callable[[], None] | None = None
 
-    def begin(self, start: Callable[[Callable[[], None]], None]) -> None:
-        """Take commands from now on; ``start`` runs a task on a worker."""
-        self._start = start
+    def begin(self, backend: DeviceBackend) -> None:
+        """Take commands from now on, for workers of a device."""
+        self._start, self.parallel = backend.start, backend.parallel
+        self.cores = backend.properties.cores
         self._token = Token()
         self.claim.append(self._token)
         if self.commands:  # its context was closed while it opened: a seal waits

@@ -46,6 +46,9 @@ class Work(Generic[T_co]):
     _epoch: object
     """The memory epoch that the binding is good for."""
     _run: Callable[[], object]
+    _run_beside: Callable[[], object] | None = None
+    """What runs instead where others like it run at the same time; only of work that touches no device memory, and so
+    needs no turn among others that do not either."""
     _result: Any
     """What awaiting the completion gives, fixed at binding. Where it is a tensor, or a tuple of
     tensors, these are what the work writes; their contents come with the run."""

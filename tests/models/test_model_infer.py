@@ -15,8 +15,10 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import aacl
+from aacl.backends.cpu import models
 from aacl.errors import ClosedResource, ModelInputMismatch, ModelRunError, NotCurrent, OutOfMemory
 from aacl.models import Model
+from tests.helpers import Hold
 
 Build = Callable[..., Path]
 Until = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -316,3 +318,28 @@ async def test_dtypes_that_numpy_lacks_are_taken(build: Build) -> None:
         y = await model.infer(np.array(1.5, bfloat16))
 
         assert (y.dtype, y.shape, float(y)) == (bfloat16, (), -1.5)
+
+
+async def test_inferences_at_once_run_beside_each_other(add_one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that wait together run on several cores, in a session whose runs take one each; alone, one takes all."""
+    monkeypatch.setenv("AACL_CORES", "2")
+    sessions: list[int] = []
+    open_session = models.open_session
+
+    def noted(graph: Any, profile: str = "", threads: int = 0) -> Any:
+        sessions.append(threads)
+        return open_session(graph, profile, threads)
+
+    monkeypatch.setattr(models, "open_session", noted)
+    async with aacl.Device(1), aacl.Stream() as stream, Model(add_one) as model:
+        await model.infer(X)
+        assert sessions == [0]
+        with Hold(stream):
+            tasks = [asyncio.create_task(model.infer(X * number)) for number in range(50)]
+            await asyncio.sleep(0)
+        results = await asyncio.gather(*tasks)
+
+        assert sessions == [0, 1]
+        assert model.statistics()[:2] == (51, 0)
+    for number, result in enumerate(results):
+        np.testing.assert_array_equal(result, X * number + 1)

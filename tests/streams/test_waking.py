@@ -13,7 +13,7 @@ import pytest
 
 from aacl import Completion, Stream
 from aacl.streams._budget import TURN
-from aacl.streams._drain import Ended
+from aacl.streams._ended import Ended
 from aacl.streams._waiting import Inbox, LoopCallback, inbox_of
 from tests.helpers import Hold, PythonWork
 from tests.helpers._hold import PATIENCE

@@ -9,12 +9,17 @@ of them, which ONNX Runtime has too, would make every other session of the proce
 to load.) They spin between the parts of a run, which makes small networks a third
 faster, and not much longer: those of the model before would take the cores from
 the next one in a chain.
+
+A small model that has several runs on host arrays waiting gets a second session, whose
+runs take one core each: many at a time, they get more done than one after the other
+on all cores.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 from weakref import WeakSet
@@ -24,6 +29,7 @@ import numpy as np
 from aacl.abc import Array, ModelEngine
 from aacl.backends.cpu._foreign import enter, foreign, leave, outliving_forks
 from aacl.backends.cpu._graph import Graph
+from aacl.backends.cpu._settings import core_count
 from aacl.dtypes import DataType
 from aacl.errors import (
     ClosedResource,
@@ -88,6 +94,8 @@ class CpuModelEngine(ModelEngine):
     def __init__(self, graph: bytes | memoryview) -> None:
         self._graph: Graph | None = take_apart(graph)
         self._session: Any = open_session(self._graph)
+        self._narrow: Any = None
+        self._lock = threading.Lock()
         self._bound: WeakSet[_BoundRun] = WeakSet()
         self._inputs = [Slot(node) for node in self._session.get_inputs()]
         self._outputs = [Slot(node) for node in self._session.get_outputs()]
@@ -117,19 +125,33 @@ class CpuModelEngine(ModelEngine):
         self._bound.add(bound)
         return bound
 
-    def on_hosts(self, inputs: Sequence[Array]) -> Callable[[], Sequence[Array]] | None:
+    def on_hosts(self, inputs: Sequence[Array], *, beside: bool = False) -> Callable[[], Sequence[Array]] | None:
         """Return a call of the session; what it gives lies in memory of ONNX Runtime's, which is used again and again."""
-        session = self._session
+        session = self._narrow_session() if beside else self._session
         if session is None or not self._is_plain:
             return None
         takes, gives = self._names
         return _HostRun(session.run, dict(zip(takes, inputs, strict=True)), gives)
 
+    @property
+    def overlaps(self) -> bool:
+        """Whether the graph is so small that a second session of it, whose runs take one core each, costs little."""
+        graph = self._graph
+        return graph is not None and self._is_plain and not graph.constants and core_count() > 1
+
+    def _narrow_session(self) -> Any:
+        """Return the session whose runs take one core each, made at the first use."""
+        with self._lock:
+            if self._narrow is None and self._session is not None and self._graph is not None:
+                self._narrow = open_session(self._graph, threads=1)
+            return self._narrow
+
     def close(self) -> None:
         """Let go of the session; calls bound before then raise ClosedResource."""
         for bound in list(self._bound):
             bound.release()
-        self._session = self._graph = None
+        with self._lock:
+            self._session = self._narrow = self._graph = None
 
 
 def output_shapes(
@@ -326,24 +348,26 @@ def take_apart(graph: bytes | memoryview) -> Graph:
     return Graph.split(whole) if len(whole) >= _LARGE else Graph(bytes(whole), {})
 
 
-def open_session(graph: Graph, profile: str = "") -> Any:
+def open_session(graph: Graph, profile: str = "", threads: int = 0) -> Any:
     """Return an ONNX Runtime session.
 
     Args:
         graph: the model.
         profile: where it writes its profile, once that is ended: a path without the end of the file's name.
+        threads: how many a run takes, by default one a core.
 
     Raises:
         ModelDataError: ONNX Runtime does not load it.
     """
     with foreign():
-        return outliving_forks(_session(graph, profile))
+        return outliving_forks(_session(graph, profile, threads))
 
 
-def _session(graph: Graph, profile: str) -> Any:
+def _session(graph: Graph, profile: str, threads: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
     if profile:
         options.enable_profiling, options.profile_file_prefix = True, profile
     # Runs inherit the session's severity: options of their own would cost 45 us a run, for a logger.

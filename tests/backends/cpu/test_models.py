@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
+from aacl.backends.cpu import models
 from aacl.backends.cpu._graph import Graph
 from aacl.backends.cpu.models import load_model
 from aacl.dtypes import DataType
@@ -325,6 +326,46 @@ def test_bound_calls_run_in_parallel() -> None:
 
     checks: list[npt.NDArray[np.bool_]] = [y == x + 1 for x, y in pairs]
     assert all(check.all() for check in checks)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_runs_from_host_to_host(beside: bool) -> None:
+    """Outputs are new arrays each time, of inputs wherever they lie; two runs need no turns."""
+    engine = load_model(add_one())
+    x = np.arange(12, dtype=np.float32).reshape(2, 6)[:, ::2]
+
+    runs = [engine.on_hosts([x * number], beside=beside) for number in range(3)]
+    found = [run()[0] for run in runs if run is not None]
+
+    assert [array.tolist() for array in found] == [(x * number + 1).tolist() for number in range(3)]
+    engine.close()
+    assert engine.on_hosts([x], beside=beside) is None
+    assert found[2].tolist() == (x * 2 + 1).tolist()  # it does not need the engine
+
+
+def test_which_models_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those do that are small and there is a core more for; their dtypes are NumPy's own."""
+    monkeypatch.setenv("AACL_CORES", "2")
+    weight = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
+    product = model_bytes(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [("x", TensorProto.FLOAT, [2, 64])], [("y", TensorProto.FLOAT, [2, 64])], [weight],
+    )  # fmt: skip
+    bfloat16 = model_bytes(
+        [helper.make_node("Identity", ["x"], ["y"])],
+        [("x", TensorProto.BFLOAT16, [2])],
+        [("y", TensorProto.BFLOAT16, [2])],
+    )
+    small, apart = load_model(add_one()), load_model(product)
+
+    assert small.overlaps
+    assert apart.overlaps is (len(product) < models._LARGE)  # else its weights would be laid out twice
+    assert not load_model(bfloat16).overlaps
+    assert load_model(bfloat16).on_hosts([np.zeros(2, np.float32)]) is None
+    monkeypatch.setenv("AACL_CORES", "1")
+    assert not small.overlaps
+    small.close()
+    assert not small.overlaps
 
 
 def test_constant_of_a_wrong_size_is_refused() -> None:

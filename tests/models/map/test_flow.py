@@ -113,10 +113,15 @@ async def test_workers_run_beside_each_other(make: Make, until: Until) -> None:
     ):
         most = 0
         before = aacl.open_resources().get("stream", 0)
-        items = [np.zeros((512, 512), np.float32) for _ in range(12)]
-        results = model.map(items)
+
+        def items() -> Iterator[Any]:
+            nonlocal most
+            for _ in range(12):
+                most = max(most, len(model._uses.pending))
+                yield np.zeros((512, 512), np.float32)
+
+        results = model.map(items())
         async for _ in results:
-            most = max(most, len(model._uses.pending))
             assert aacl.current_stream() is mine
             assert aacl.open_resources().get("stream", 0) == before + 2
 

@@ -70,7 +70,7 @@ async def test_runs_of_many_shapes_keep_memory_flat(name: str, request: pytest.F
                 before = resident()
         assert resident() - before < 2 << 20
         assert device.memory().used < 1 << 20
-        assert len(model._bindings) <= 256
+        assert len(model._bindings) <= 128
 
 
 def resident() -> int:
