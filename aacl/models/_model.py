@@ -272,9 +272,10 @@ class Model(AsyncResource):
     async def infer(self, /, *arrays: Any, stream: Stream | None = None, **named: Any) -> Any:
         """Run the model on host arrays and return its outputs as new host arrays.
 
-        Every shape that the model was converted for is taken; the results have their exact shapes. Copies and
-        run are one command of the stream. Cancelling the wait leaves that command to
-        itself. If the stream is bounded and full, wait for room first.
+        Every shape that the model was converted for is taken; the results have their exact shapes. An inference is
+        one command of the stream, in its turn among all others; those that follow each other may run at the
+        same time. Cancelling the wait leaves the command to itself. If the stream is bounded and full, wait for room
+        first.
 
         Args:
             *arrays: arrays of the inputs' exact dtypes, in the model's order; lists and numbers are
