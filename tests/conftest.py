@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -54,3 +54,12 @@ def until() -> Callable[[Callable[[], bool]], Awaitable[None]]:
             await asyncio.sleep(0)
 
     return turn
+
+
+@pytest.fixture
+def nervous() -> Iterator[None]:
+    """Threads that are switched as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)

@@ -94,6 +94,39 @@ def test_make_commands_of_the_texts_exist(file: str) -> None:
     assert named - _targets() == set()
 
 
+def test_readme_names_every_target() -> None:
+    """What the Makefile offers stands in the README, but for help, which `make` itself tells."""
+    named = set(re.findall(r"\bmake (?:clean )?([a-z]+)", (ROOT / "README.md").read_text()))
+
+    assert _targets() - named == {"help"}
+
+
+def test_readme_leads_to_every_page() -> None:
+    """Each page of docs is linked from the README."""
+    links = re.findall(r"\]\((docs/\w[\w-]*\.md)\)", (ROOT / "README.md").read_text())
+
+    assert {page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").glob("*.md")} == set(links)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.stem
+)
+def test_links_lead_to_files_and_headings(page: Path) -> None:
+    """What a page links to in this project exists, and so does the heading that a link names."""
+    lost = []
+    for file, heading in re.findall(r"\]\((?!https?:)([^)#\s]*)#?([^)\s]*)\)", page.read_text()):
+        target = page.parent / file if file else page
+        if not target.exists() or (heading and heading not in _anchors(target)):
+            lost.append(f"{file}#{heading}")
+
+    assert lost == []
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
 def test_phony_targets_are_the_targets() -> None:
     """Each word of the Makefile is phony, so that a file of that name cannot hide it."""
     phony = re.search(r"^\.PHONY: ((?:[a-z]+ ?)+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)

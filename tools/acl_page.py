@@ -31,16 +31,16 @@ _INTRODUCTION = """\
 
 {here} of the {known} functions of pyACL that are known outside its media namespaces are here: {working} work, {refused}
 are refused, for only hardware can serve them. A refused function checks its arguments, then returns the code that the
-documentation has for what a product does not support, 207000 (`ACL_ERROR_RT_FEATURE_NOT_SUPPORT`) or 200006
-(`ACL_ERROR_FEATURE_UNSUPPORTED`), and `acl.get_recent_err_msg()` says why. Some of those that work give
-such a code in single cases, which `help(acl.rt.memcpy_async)`, and so on, names.
+documentation has for what a product does not support, 207000 (`ACL_ERROR_RT_FEATURE_NOT_SUPPORT`), 200006
+(`ACL_ERROR_FEATURE_UNSUPPORTED`) or 200007 (`ACL_ERROR_PROF_MODULES_UNSUPPORTED`), and `acl.get_recent_err_msg()` says
+why. Some of those that work give such a code in single cases, which `help(acl.rt.memcpy_async)`, and so on, names.
 
 Arguments go by position; those in brackets may be left out. `ret` is a code, 0 for success; results without it are
 plain values. *Evidence*: *client*, published programs call it; *doc*, the public documentation names it; *header*,
 inferred from the C function alone, so that the vendor's module may not have it. *Test* is the file of `tests/compat`
 that covers it best. `make docs` writes this page.
 """
-_REFUSALS = re.compile(r"\b(?:207000|200006|200001)\b")
+_REFUSALS = re.compile(r"\b(?:207000|200006|200007|200001)\b")
 _TITLES = {
     "acl": "setup, data buffers, tensor descriptions",
     "acl.rt": "devices, contexts, streams, events, callbacks, memory, kernels",

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import _thread
 import builtins
+import gc
 import importlib.util
 import io
 import os
 import pkgutil
 import sys
+import threading
 import zipfile
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-__all__ = ("run_code", "run_module", "run_script")
+__all__ = ("finish", "run_code", "run_module", "run_script")
+
+_PATIENCE = 2.0  # seconds
 
 
 def run_module(words: Sequence[str]) -> None:
@@ -110,6 +116,44 @@ def _execute(code: CodeType, file: str | None = None, spec: ModuleSpec | None = 
         module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, spec.parent
     sys.modules["__main__"] = module
     exec(code, module.__dict__)
+
+
+def finish() -> None:
+    """Let the globals of the main module go that have something to do at their end, as Python is about to.
+
+    Programs end their handles in the ``__del__`` of a global, which runs after all exit functions. All other globals
+    stay, for daemon threads may use them yet; so do objects of ours, which are what is left open.
+    """
+    names = vars(sys.modules["__main__"])
+    ending = [name for name in [*names] if _has_an_end(type(names.get(name)))]
+    if ending:
+        with _patience():
+            for name in ending:
+                names[name] = None
+            gc.collect()
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Interrupt what waits for something that may never be over; Python refuses such waits once it ends."""
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(_PATIENCE):
+            _thread.interrupt_main()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    try:
+        watcher.start()
+        yield
+    except KeyboardInterrupt:  # ours, where no finalizer took it
+        pass
+    finally:
+        is_over.set()
+
+
+def _has_an_end(kind: type) -> bool:
+    return hasattr(kind, "__del__") and kind.__module__.partition(".")[0] != "aacl"
 
 
 def _first_on_path(folder: str) -> None:

@@ -19,7 +19,8 @@ _VARIABLES = (
     "the memory of each (8G); AACL_CORES, the threads of each (the process's cores); AACL_SOC, its name (Ascend310P3); "
     "AACL_CANN_VERSION, the release of CANN that acl says it is (8.5.0); "
     "AACL_CHECK_KERNELS=1 looks for writes of own kernels outside their outputs; AACL_STRICT=1 makes acl refuse what the "
-    "product lacks"
+    "product lacks; ASCEND_GLOBAL_LOG_LEVEL, from 0 (DEBUG) to 4 (nothing), and ASCEND_SLOG_PRINT_TO_STDOUT=1 are those of "
+    "the logger acl"
 )
 
 

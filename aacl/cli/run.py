@@ -131,6 +131,8 @@ def _is_ours(file: str) -> bool:
 
 
 def _report(*, details: bool) -> None:
+    if _open_counts():
+        _program.finish()
     counts = _open_counts()
     lines = [f"aacl run: {_left_open(counts)}"]
     if details:

@@ -7,15 +7,19 @@ program's use at once, and the pages go away when nobody uses them any more.
 
 That moment is told by a finalizer, which may run anywhere: it only puts the
 piece on a queue. The next call that takes the range's lock hides the pages, but
-not those at which something else was mapped meanwhile.
+not those at which something else was mapped meanwhile. Addresses go the same way.
+
+These finalizers are no Python code: an interrupt that came in there would be
+lost, and the piece with it.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from bisect import bisect_right
 from collections import deque
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from aacl._number import whole
@@ -26,6 +30,8 @@ from aacl.memory._rules import AllocationRule
 from aacl.memory._space import Epoch, Lease, range_of, ranges
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from aacl.abc import DeviceBackend
     from aacl.memory._physical import Held, PhysicalMemory
     from aacl.memory._space import DeviceMemory
@@ -33,34 +39,41 @@ if TYPE_CHECKING:
 __all__ = ("AddressRange", "mapped_buffer", "reserve")
 
 _RULE = AllocationRule("mapped memory", 64, 1)
+_gone: deque[tuple[DeviceBackend, int, int]] = deque()  # addresses that are to be given back, and their number
 
 
 class _Reserved:
     """The addresses themselves: they are the system's again when the range is gone, and every piece with it."""
 
-    __slots__ = ("address", "backend", "nbytes", "retired")
+    __slots__ = ("__del__", "backend", "retired")
 
-    _is_exiting = staticmethod(sys.is_finalizing)  # its module may be taken apart before the last range
+    __del__: Callable[[], None]
 
     def __init__(self, backend: DeviceBackend, address: int, nbytes: int) -> None:
-        self.backend, self.address, self.nbytes = backend, address, nbytes
+        self.__del__ = partial(_gone.append, (backend, address, nbytes))
+        self.backend = backend
         self.retired: deque[tuple[int, int, int]] = deque()  # start, bytes and serial of pieces nobody uses
 
-    def __del__(self) -> None:
-        if not self._is_exiting():
-            self.backend.release(self.address, self.nbytes)
+
+def _give_back() -> None:
+    while True:
+        try:
+            backend, address, nbytes = _gone.popleft()
+        except IndexError:
+            return
+        backend.release(address, nbytes)
 
 
 class _Piece:
     """One mapping: what it maps, and where."""
 
-    __slots__ = ("held", "nbytes", "reserved", "serial", "start")
+    __slots__ = ("__del__", "held", "nbytes", "reserved", "serial", "start")
+
+    __del__: Callable[[], None]
 
     def __init__(self, reserved: _Reserved, start: int, nbytes: int, held: Held, serial: int) -> None:
+        self.__del__ = partial(reserved.retired.append, (start, nbytes, serial))
         self.reserved, self.start, self.nbytes, self.held, self.serial = reserved, start, nbytes, held, serial
-
-    def __del__(self) -> None:
-        self.reserved.retired.append((self.start, self.nbytes, self.serial))
 
 
 class _RunLease(Lease):
@@ -146,15 +159,15 @@ class AddressRange:
         start = self.address if address is None else whole(address, "an address")
         offset, nbytes = whole(offset, "an offset"), whole(nbytes, "a number of bytes")
         nbytes = memory.nbytes - offset if nbytes == -1 else nbytes
-        reserved, held = self._open("map memory at"), memory.held("map")
-        self._check(memory, start, offset, nbytes)
         with self._lock:
+            reserved, held = self._open("map memory at"), memory.held("map")
+            self._check(memory, start, offset, nbytes)
             self._hide_retired(reserved)
             self._check_free(start, nbytes)
             self._serial += 1
+            held.pages.map(start, offset, nbytes)  # where it fails, the pages stay those of who still uses them
             page = self._space.backend.page
             self._owners.update(dict.fromkeys(range(start, start + nbytes, page), self._serial))
-            held.pages.map(start, offset, nbytes)
             piece = _Piece(reserved, start, nbytes, held, self._serial)
             self._pieces[start] = piece
             return self._join(piece)
@@ -211,8 +224,9 @@ class AddressRange:
             InvalidMemoryRange: nothing was mapped there.
             ClosedResource: the range was released.
         """
-        address, reserved = whole(address, "an address"), self._open("unmap memory at")
+        address = whole(address, "an address")
         with self._lock:
+            reserved = self._open("unmap memory at")
             piece = self._pieces.pop(address, None)
             if piece is None:
                 inside = self.find(address)
@@ -275,18 +289,19 @@ class AddressRange:
             InvalidMemoryRange: something is mapped; unmap it first.
             ClosedResource: it was released before.
         """
-        self._open("release")
         with self._lock:
+            self._open("release")
             if self._pieces:
                 raise InvalidMemoryRange(f"cannot release {self!r}: memory is mapped at {min(self._pieces):#x}")
             self.close()
 
     def close(self) -> None:
         """End it whatever is mapped, as the end of its device does."""
-        if self in ranges:
+        with suppress(ValueError):  # another thread may have closed it
             ranges.remove(self)
         self._reserved, self._runs = None, ()
         self._pieces.clear()
+        _give_back()
 
     def _open(self, act: str) -> _Reserved:
         reserved = self._reserved
@@ -314,6 +329,7 @@ def reserve(space: DeviceMemory, nbytes: int, alignment: int = 0, wanted: int = 
     if not 0 <= wanted < 1 << 47:
         wanted = 0
     alignment = max(alignment, page)
+    _give_back()
     found = AddressRange.__new__(AddressRange)
     found.address, found.nbytes = space.backend.reserve(nbytes, alignment, wanted), nbytes
     found._space, found._reserved = space, _Reserved(space.backend, found.address, nbytes)

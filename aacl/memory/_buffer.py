@@ -15,7 +15,7 @@ from aacl.memory import _host
 from aacl.memory._rules import HOST, MALLOC, AllocationRule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from aacl.abc import Array
     from aacl.memory._space import DeviceMemory, Lease
@@ -222,7 +222,9 @@ class HostBuffer:
         array: the bytes, ``uint8``.
     """
 
-    __slots__ = ("__weakref__", "address", "array", "nbytes")
+    __slots__ = ("__del__", "__weakref__", "address", "array", "nbytes")
+
+    __del__: Callable[[], object]
 
     def __init__(self, nbytes: int) -> None:
         """Allocate ``nbytes`` of host memory.
@@ -241,15 +243,12 @@ class HostBuffer:
         skip = -raw.ctypes.data % HOST.alignment
         self.array = raw[skip : skip + nbytes]
         self.address, self.nbytes = raw.ctypes.data + skip, nbytes
+        self.__del__ = _host.distrusting(self.address)
         _host.trust(self.address, nbytes)
 
     def free(self) -> None:
         """Stop relying on the memory; it lives on while arrays of it do."""
         _host.distrust(self.address)
-
-    def __del__(self) -> None:
-        if hasattr(self, "address"):
-            _host.distrust(self.address)
 
     def __repr__(self) -> str:
         return f"<HostBuffer of {self.nbytes} bytes at {self.address:#x}>"

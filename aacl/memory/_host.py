@@ -16,10 +16,26 @@ import mmap
 import os
 import threading
 from collections import OrderedDict
+from functools import partial
+from typing import TYPE_CHECKING
 
 from aacl.errors import InvalidMemoryRange
 
-__all__ = ("check_mapped", "check_readable", "check_writable", "distrust", "keep", "move", "read", "trust", "write")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = (
+    "check_mapped",
+    "check_readable",
+    "check_writable",
+    "distrust",
+    "distrusting",
+    "keep",
+    "move",
+    "read",
+    "trust",
+    "write",
+)
 
 _MS_ASYNC = 1  # msync() then does nothing but look
 _POPULATE_READ, _POPULATE_WRITE = 22, 23  # advice to madvise(); the mmap module has no names for them
@@ -80,6 +96,11 @@ def trust(address: int, nbytes: int) -> None:
 def distrust(address: int) -> None:
     """Check the span that starts there again."""
     _trusted.pop(address, None)
+
+
+def distrusting(address: int) -> Callable[[], object]:
+    """Return what does as `distrust`, for a finalizer: no Python code, in which an interrupt would be lost."""
+    return partial(_trusted.pop, address, None)
 
 
 def keep(address: int, nbytes: int, owner: object, *, is_lasting: bool = True) -> None:

@@ -49,5 +49,9 @@ def _unknown(op_type: object) -> str:
         return f"an operator type is a name such as 'Add', not {op_type!r}"
     folded = {name.lower(): name for name in _lines()}
     close = difflib.get_close_matches(op_type.lower(), folded, n=3, cutoff=0.7)
-    hint = f"close ones are {', '.join(folded[name] for name in close)}" if close else "operator_types() lists them"
+    hint = (
+        f"close ones are {', '.join(folded[name] for name in close)}"
+        if close
+        else "aacl.ops.operator_types() lists them"
+    )
     return f"there is no operator type {op_type!r}; {hint}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Mapping
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
@@ -48,6 +49,7 @@ class KernelCall(Work[None]):
 
     is_timed = True
     _updates: tuple[Tensor, ...]
+    _cost: LaunchCost
 
     def __init__(
         self,
@@ -83,26 +85,37 @@ class KernelCall(Work[None]):
         epoch = memory.epoch  # read first: what is freed meanwhile makes it stale
         for each in self._uses:
             _check_in_place(each)
-        backend = memory.backend
-        self._run = lambda: self._run_on(backend)
+        # Not a method of its own: in a cycle it would hold memory until the collector comes.
+        self._run = partial(
+            _run_on, memory.backend, self.function, self._arguments, self.blocks, self._cost, self._timeout
+        )
         self._epoch = epoch
-
-    def _run_on(self, backend: DeviceBackend) -> None:
-        arguments = self._arguments
-        data = aligned(arguments.read()) if isinstance(arguments, MemoryArguments) else arguments
-        cost = self._cost
-        assert isinstance(cost, LaunchCost)  # as the constructor made it
-        began = perf_counter()
-        run_blocks(backend, self.function.runner(data, self.blocks), self.blocks, cost)
-        elapsed = perf_counter() - began
-        if self._timeout is not None and elapsed > self._timeout:
-            raise KernelTimeout(f"{self.name()} ran for {elapsed:.3f} s; its launch allows {self._timeout:g} s")
 
     def reads(self) -> Iterable[Tensor]:
         return self._updates
 
     def name(self) -> str:
-        return f"function {self.function.name!r}"
+        return _named(self.function)
+
+
+def _run_on(
+    backend: DeviceBackend,
+    function: KernelFunction,
+    arguments: Array | MemoryArguments,
+    blocks: int,
+    cost: LaunchCost,
+    timeout: float | None,
+) -> None:
+    data = aligned(arguments.read()) if isinstance(arguments, MemoryArguments) else arguments
+    began = perf_counter()
+    run_blocks(backend, function.runner(data, blocks), blocks, cost)
+    elapsed = perf_counter() - began
+    if timeout is not None and elapsed > timeout:
+        raise KernelTimeout(f"{_named(function)} ran for {elapsed:.3f} s; its launch allows {timeout:g} s")
+
+
+def _named(function: KernelFunction) -> str:
+    return f"function {function.name!r}"
 
 
 class MemoryArguments:

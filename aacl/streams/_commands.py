@@ -79,6 +79,7 @@ class HostCall:
                 queue.resume(token)
             else:
                 queue.detached.discard(completion)
+            del token  # the call's error keeps this frame, and a token that is referred to is never found lost
             completion._wake()
 
 

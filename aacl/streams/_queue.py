@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from aacl.streams._completion import Completion
     from aacl.streams._engine import StreamEngine
 
-__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue")
+__all__ = ("BARRIER", "DETACHED", "PARKED", "CommandQueue", "named")
 
 PARKED: Any = object()
 """What a command's run returns when it goes on elsewhere and kept the token."""
@@ -125,8 +125,8 @@ class CommandQueue:
             self._find_token()
         if self.sealed:
             self.refuse_late()
-        elif self.halted is not None and self._kept:
-            self._go_on()  # which halts again, behind the barriers
+        elif self._kept:
+            self._go_on()  # behind the barriers, where it halts again unless it recovers
         if not self.commands or not self.claim:
             return  # whoever holds the claim looks at the queue after letting go
         try:
@@ -163,20 +163,8 @@ class CommandQueue:
                 command = self.commands.popleft()
             except IndexError:
                 return
-            command._fail(ClosedResource(f"{_named(command)} came too late: {self.stream._describe()} is closed"))
+            command._fail(ClosedResource(f"{named(command)} came too late: {self.stream._describe()} is closed"))
             command._wake()
-
-    def recover(self) -> None:
-        """Take commands again after a failure that halted the stream."""
-        self.halted = None
-        self._go_on()
-
-    def _go_on(self) -> None:
-        try:
-            token = self._kept.pop()
-        except IndexError:
-            return  # the holder has not come to its halt yet, and looks at `halted` there
-        self.resume(token)
 
     def drop(self, cause: str) -> int:
         """Take out everything that has not started and fail it with `Aborted`; return how many commands that were.
@@ -197,7 +185,7 @@ class CommandQueue:
         """Fail a queued command; False if its holder has taken it. After an interrupt it is queued, or over."""
         try:
             self.commands.remove(command)
-            command._fail(Aborted(f"{_named(command)} was dropped by {cause} before it started"))
+            command._fail(Aborted(f"{named(command)} was dropped by {cause} before it started"))
             command._wake()
         except ValueError:
             return False
@@ -232,35 +220,12 @@ class CommandQueue:
         self.most_failures = max(_FEW_FAILURES, 2 * len(self.failures))
 
     def unhalt(self, token: Token) -> bool:
-        """Keep the token while the stream is halted; True when it was recovered meanwhile and goes on."""
-        if self._pass_barriers(token):
-            return False
-        self._kept.append(token)
-        if self.halted is not None:
-            return False
-        try:
-            self._kept.pop()
-        except IndexError:
-            return False  # `recover` took it
-        return True
+        """Keep the token while the queue is halted; True when it was recovered meanwhile and goes on."""
+        raise NotImplementedError
 
-    def _pass_barriers(self, token: Token) -> bool:
-        """End the barriers of a halted stream, which have nothing to wait for; True when one kept the token."""
-        while self.commands:
-            try:
-                command = self.commands.popleft()
-            except IndexError:
-                break
-            if command._value is BARRIER:
-                if self.run_other(command, token):
-                    return True
-                if command.done():
-                    command._wake()
-            else:
-                cause = "" if self.halted is None else f" ({text_of(self.halted)})"
-                command._fail(Aborted(f"{_named(command)} was dropped by the failure before it{cause}"))
-                command._wake()
-        return False
+    def _go_on(self) -> None:
+        """Take the token out of its place, and go on if the queue is not halted."""
+        raise NotImplementedError
 
     def _find_token(self) -> None:
         with self._lock:
@@ -291,5 +256,6 @@ class _Barrier:
 BARRIER: Any = _Barrier()
 
 
-def _named(command: Completion[Any]) -> str:
+def named(command: Completion[Any]) -> str:
+    """Return what a command is called in errors."""
     return repr(command._work.name()) if command._work is not None else "a command"

@@ -4,6 +4,10 @@ Names, argument order and return values are those of the public pyACL
 reference. Arguments go by position. A wrong number or type of arguments raises
 `TypeError`; everything that goes wrong at run time is a code, and
 ``acl.get_recent_err_msg()`` tells in words what it was.
+
+Three codes come from nearly every function, and few say so again: 100001
+before ``acl.init``, 107002 in a thread without a context (``acl.rt.set_device``
+and ``acl.rt.set_context`` give it one), 200006 after a fork.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from acl._data_buffers import get_data_buffer_addr as get_data_buffer_addr
 from acl._data_buffers import get_data_buffer_size as get_data_buffer_size
 from acl._data_buffers import get_data_buffer_size_v2 as get_data_buffer_size_v2
 from acl._data_buffers import update_data_buffer as update_data_buffer
+from acl._data_types import data_type_size as data_type_size
 from acl._desc_arrays import get_tensor_desc_address as get_tensor_desc_address
 from acl._desc_arrays import get_tensor_desc_by_index as get_tensor_desc_by_index
 from acl._desc_hints import set_tensor_dynamic_input as set_tensor_dynamic_input
@@ -45,7 +50,6 @@ from acl._setup import get_recent_err_msg as get_recent_err_msg
 from acl._setup import get_soc_name as get_soc_name
 from acl._setup import init as init
 from acl._tensor_descs import create_tensor_desc as create_tensor_desc
-from acl._tensor_descs import data_type_size as data_type_size
 from acl._tensor_descs import destroy_tensor_desc as destroy_tensor_desc
 from acl._tensor_descs import get_tensor_desc_dim as get_tensor_desc_dim
 from acl._tensor_descs import get_tensor_desc_dim_range as get_tensor_desc_dim_range

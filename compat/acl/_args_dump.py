@@ -5,7 +5,6 @@ A line is written before its operator is submitted, so the last one tells what a
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -91,6 +90,8 @@ class _ArgsDump:
 
     def add(self, line: Mapping[str, object], stream: Stream) -> None:
         """Write a line; an operator does not fail because that does."""
+        import json  # few programs dump
+
         place = {"device": stream.context.device.index, "stream": stream.stream.number}
         text = json.dumps(dict(line) | place, default=_plain)
         with self._lock:

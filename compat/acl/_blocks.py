@@ -22,6 +22,7 @@ __all__ = (
     "allocate_host",
     "check_host",
     "device_buffer",
+    "device_span",
     "free",
     "free_host",
     "host_blocks",
@@ -150,6 +151,18 @@ def device_buffer(address: int) -> aacl.Buffer | None:
         if buffer is not None:
             return buffer
     return aacl.memory.mapped_buffer(address)
+
+
+def device_span(address: int, nbytes: int) -> aacl.Buffer:
+    """Return the allocation of ours that a span lies in.
+
+    Raises:
+        InvalidMemoryRange: none does.
+    """
+    buffer = device_buffer(address)
+    if buffer is None or nbytes > buffer.address + buffer.reserved_nbytes - address:
+        raise InvalidMemoryRange(f"no {nbytes} bytes at {address:#x} lie in an allocation of the device")
+    return buffer
 
 
 def tensor_at(desc: aacl.TensorDesc, address: int) -> aacl.Tensor:

@@ -7,6 +7,7 @@ import re
 from operator import index
 
 from aacl.errors import InvalidArgument, NotSupported
+from acl._arguments import check_text
 from acl._status import entry, with_code
 
 __all__ = ("get_cann_attribute", "get_cann_attribute_list", "get_cann_version", "get_version", "get_version_str")
@@ -45,8 +46,7 @@ def get_version_str(pkg_name: str, /) -> tuple[str, int]:
 
     Source: aclsysGetVersionStr.
     """
-    if not isinstance(pkg_name, str):
-        raise TypeError(f"argument 1 must be str, not {type(pkg_name).__name__}")
+    check_text(pkg_name, 1)
     if pkg_name not in _PACKAGES:
         raise InvalidArgument(f"there is no package {pkg_name!r}; there are {', '.join(_PACKAGES)}")
     if pkg_name in _ABSENT:

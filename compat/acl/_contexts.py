@@ -77,13 +77,15 @@ def close_context(context: Context) -> None:
     Raises:
         InvalidArgument: it is a default context.
         StreamError: its work failed and nobody had asked; it is ended nevertheless.
-        Refused: a callback of one of its streams asks, and would wait for itself; the context stays.
+        Refused: a callback of one of its streams asks, and would wait for itself; the context stays. Or another thread
+            has ended it meanwhile.
     """
     if context.is_default:
         raise InvalidArgument("the default context of a device cannot be destroyed; it ends with acl.rt.reset_device")
     refuse_in_callback("wait for the end of its own context", lambda stream, _: stream.context is context)
     for stream in context.all_streams():
         drain(stream)
+    contexts.take(context.handle)  # other threads may have waited too: one of them ends it
     context.device.contexts.remove(context)
     forget_context(context)
     try:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from operator import index
+from operator import index as whole
 from typing import TYPE_CHECKING
 
 from aacl.errors import InvalidArgument
 from acl._state import at_finalize
 from acl._status import plain
-from acl._tensor_descs import tensor_descs
+from acl._tensor_descs import at_destroy, forget, tensor_descs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,6 @@ def add_array(descs: Sequence[tuple[aacl.TensorDesc, int]]) -> int:
 
     Destroying the first one destroys the array.
     """
-    for first in [first for first in [*_arrays] if first not in tensor_descs.objects]:
-        for handle in _arrays.pop(first):
-            tensor_descs.objects.pop(handle, None)
-            _addresses.pop(handle, None)
     if not descs:
         return 0
     handles = tuple([tensor_descs.add(desc) for desc, _ in descs])
@@ -54,14 +50,10 @@ def get_tensor_desc_by_index(tensor_desc: int, index: int, /) -> int:
     Source: aclGetTensorDescByIndex.
     """
     tensor_descs.get(tensor_desc)
-    handles, place = _arrays.get(tensor_desc, (tensor_desc,)), _whole(index)
+    handles, place = _arrays.get(tensor_desc, (tensor_desc,)), whole(index)
     if not 0 <= place < len(handles):
         raise InvalidArgument(f"there is no description {place}; the array has {len(handles)}")
     return handles[place]
-
-
-def _whole(number: int) -> int:
-    return index(number)
 
 
 @plain(0)
@@ -80,9 +72,17 @@ def get_tensor_desc_address(tensor_desc: int, /) -> int:
     return _addresses.get(tensor_desc, 0)
 
 
+def _drop(handle: int) -> None:
+    """Forget a description that was destroyed, and the array that it was the first one of."""
+    _addresses.pop(handle, None)
+    for other in _arrays.pop(handle, ()):
+        forget(other)
+
+
 def _clear() -> None:
     _arrays.clear()
     _addresses.clear()
 
 
+at_destroy(_drop)
 at_finalize(_clear)

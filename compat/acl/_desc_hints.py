@@ -5,8 +5,11 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import aacl
 from aacl.errors import InvalidArgument, OperatorNotFound
+from acl._arguments import check_text
 from acl._state import at_finalize
 from acl._status import code_alone
 from acl._tensor_descs import at_destroy, tensor_descs
@@ -43,8 +46,7 @@ def set_tensor_dynamic_input(tensor_desc: int, dynamic_input_name: str, /) -> in
 
     Source: aclSetTensorDynamicInput.
     """
-    if not isinstance(dynamic_input_name, str):
-        raise TypeError(f"argument 2 must be str, not {type(dynamic_input_name).__name__}")
+    check_text(dynamic_input_name, 2)
     tensor_descs.get(tensor_desc)
     if not dynamic_input_name:
         raise InvalidArgument("the name of a dynamic input is empty")
@@ -68,7 +70,7 @@ def set_tensor_value_range(tensor_desc: int, value_range: Sequence[Sequence[int]
 
     Source: aclSetTensorValueRange.
     """
-    if not isinstance(value_range, (list, tuple)):
+    if not isinstance(value_range, (list, tuple, np.ndarray)):
         raise TypeError(f"argument 2 must be list, not {type(value_range).__name__}")
     desc, pairs = tensor_descs.get(tensor_desc), tuple([tuple(map(index, pair)) for pair in value_range])
     found = tuple([(pair[0], pair[1]) for pair in pairs if len(pair) == 2])

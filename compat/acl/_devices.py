@@ -30,6 +30,7 @@ __all__ = (
     "current",
     "devices",
     "existing",
+    "in_use",
     "is_active",
     "properties_of",
     "reset_device",
@@ -199,7 +200,10 @@ def stream_at(handle: int) -> Stream:
     if stream is None:
         raise streams.unknown(handle)
     if stream.context is not context:
-        raise WrongContext(f"stream {handle} belongs to another context than the current one of this thread")
+        raise WrongContext(
+            f"stream {handle} belongs to another context than the current one of this thread; call acl.rt.set_context "
+            "with the one that was current when it was made"
+        )
     return stream
 
 
@@ -211,9 +215,24 @@ def is_active(number: int) -> bool:
 def existing(number: int) -> int:
     """Return a device's number; raises `InvalidDevice` if there is no such device, open or not."""
     number = index(number)
-    if not 0 <= number < aacl.device_count():
-        raise InvalidDevice(f"there is no device {number}; there are {aacl.device_count()}")
+    count = aacl.device_count()
+    if not 0 <= number < count:
+        raise InvalidDevice(f"there is no device {number}; this machine has devices 0 to {count - 1} (AACL_DEVICES)")
     return number
+
+
+def in_use(number: int) -> OpenDevice:
+    """Return a device that is open.
+
+    Raises:
+        InvalidDevice: there is no such device.
+        Refused: it is not in use (107002).
+    """
+    number = existing(number)
+    device = devices.get(number)
+    if device is None:
+        raise Refused(CONTEXT_NULL, f"device {number} is not in use; call acl.rt.set_device({number}) first")
+    return device
 
 
 def properties_of(number: int) -> aacl.abc.DeviceProperties:

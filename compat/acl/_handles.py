@@ -126,14 +126,26 @@ class Handles(Generic[T]):
         self.get(handle)
         self.objects[handle] = thing
 
+    def sweep(self, is_over: Callable[[T], bool]) -> None:
+        """Let the handles be dead of the objects that have ended with something else."""
+        over = [handle for handle, thing in [*self.objects.items()] if is_over(thing)]
+        if over and hooks.swept is not None:
+            hooks.swept(self.kind, [(handle, None) for handle in over])
+        for handle in over:
+            self.objects.pop(handle, None)
+
     def unknown(self, handle: int) -> Refused:
         """Return the error of a handle that is no live object of this kind."""
         if not handle:
-            return Refused(self._null, f"the {self.kind} handle is null")
+            return Refused(self._null, f"the {self.kind.removesuffix(' handle')} handle is null")
         other = next((table.kind for table in _tables if handle in table.objects), None)
         if other is not None:
-            return Refused(self._dead, f"{handle} is the handle of a {other}, not of a {self.kind}")
+            return Refused(self._dead, f"{handle} is the handle of {_one(other)}, not of {_one(self.kind)}")
         return Refused(self._dead, f"{handle} is no live {self.kind}: it was destroyed, or never created")
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeioAEIO' else 'a'} {kind}"
 
 
 def count_also(kind: str, counter: Callable[[], int]) -> None:

@@ -1,16 +1,17 @@
-"""The log of ``acl``: a logger of that name in `logging`, with what the environment says of it."""
+"""What ``acl`` tells a program beside its answers: lines of the logger ``acl`` of `logging`, and warnings."""
 
 from __future__ import annotations
 
 import functools
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import logging
 
-__all__ = ("LEVELS", "logger", "warn_once")
+__all__ = ("LEVELS", "logger", "warn_once", "warn_program")
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 """By AscendCL's numbers, from 0 on; in the environment 4 stands for none."""
@@ -46,3 +47,11 @@ def warn_once(text: str) -> None:
     if text not in _warned:
         _warned.add(text)
         logger().warning("%s", text)
+
+
+def warn_program(text: str) -> None:
+    """Give a `RuntimeWarning` at the line of the program that made the call."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "acl":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, RuntimeWarning, stacklevel=level)

@@ -7,10 +7,10 @@ be tried; with ``AACL_STRICT=1`` in the environment it is refused as there.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 import aacl
+from acl._log import warn_program
 from acl._status import Refused
 
 if TYPE_CHECKING:
@@ -42,4 +42,4 @@ def require_feature(context: Context, feature: aacl.products.Feature, what: str,
         raise Refused(code, f"{text}; AACL_STRICT=0 lets the software device do it")
     if (soc, feature) not in _warned:
         _warned.add((soc, feature))
-        warnings.warn(f"{text}; the software device does it nevertheless", RuntimeWarning, stacklevel=4)
+        warn_program(f"{text}; the software device does it nevertheless")

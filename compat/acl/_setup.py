@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 import aacl
-from aacl.errors import AlreadyInitialized, NotSupported
+from aacl.errors import AlreadyInitialized, InvalidArgument, NotSupported
+from acl._arguments import check_text
 from acl._devices import properties_of
 from acl._log import LEVELS, logger, warn_once
 from acl._state import state
-from acl._status import Refused, code_alone, entry, fail, plain, recent_text, with_code
+from acl._status import code_alone, entry, fail, plain, recent_text, with_code
 from acl._threads import here
 
 __all__ = (
@@ -49,8 +50,7 @@ def init(config_path: str = "", /) -> int:
 
     Source: aclInit, the page of acl.init.
     """
-    if not isinstance(config_path, str):
-        raise TypeError(f"argument 1 must be str, not {type(config_path).__name__}")
+    check_text(config_path, 1)
     aacl.products.is_strict()  # what it cannot be is told here, and not by some later call
     try:
         state.initialize(config_path)
@@ -126,7 +126,7 @@ def get_device_capability(device_id: int, device_info: int, /) -> tuple[int, int
     """
     device_id, device_info = index(device_id), index(device_info)
     if device_info not in (0, 1, 2):
-        raise Refused(100000, f"device information {device_info} is not known; 0 and 1 are the numbers of cores")
+        raise InvalidArgument(f"device information {device_info} is not known; 0 and 1 are the numbers of cores")
     cores = properties_of(device_id).cores
     if device_info == 2:
         raise NotSupported("the software device has no level-2 cache of its own")
@@ -162,10 +162,9 @@ def app_log(log_level: int, message: str, /) -> None:
     Source: aclAppLog.
     """
     log_level = index(log_level)
-    if not isinstance(message, str):
-        raise TypeError(f"argument 2 must be str, not {type(message).__name__}")
+    check_text(message, 2)
     if not 0 <= log_level < len(LEVELS):
-        fail("acl.app_log", Refused(100000, f"log level {log_level} is not 0, 1, 2 or 3"))
+        fail("acl.app_log", InvalidArgument(f"log level {log_level} is not 0, 1, 2 or 3"))
         return
     # The third frame is the program's.
     getattr(logger(), LEVELS[log_level].lower())("%s", message, stacklevel=3)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import aacl
-from aacl.errors import InvalidArgument, UnsupportedDataType
+from aacl.errors import InvalidArgument
+from acl._arguments import check_text
+from acl._data_types import data_type_of
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain, with_code
 
@@ -20,9 +22,9 @@ __all__ = (
     "at_destroy",
     "change",
     "create_tensor_desc",
-    "data_type_size",
     "destroy_tensor_desc",
     "dims_of",
+    "forget",
     "format_of",
     "get_tensor_desc_dim",
     "get_tensor_desc_dim_range",
@@ -53,6 +55,13 @@ _at_destroy: list[Callable[[int], object]] = []
 def at_destroy(release: Callable[[int], object]) -> None:
     """Call ``release(handle)`` for each description that is destroyed."""
     _at_destroy.append(release)
+
+
+def forget(handle: int) -> None:
+    """Let a handle be dead, and what was said of it; one that is dead, or none, is left alone."""
+    if tensor_descs.objects.pop(handle, None) is not None:
+        for release in _at_destroy:
+            release(handle)
 
 
 @plain(0)
@@ -87,14 +96,7 @@ def dims_of(dims: Sequence[int]) -> tuple[int, ...]:
 
 
 def _describe(data_type: int, dims: tuple[int, ...], format: int) -> aacl.TensorDesc:
-    return aacl.TensorDesc.of(_data_type(data_type), dims, format_of(format))
-
-
-def _data_type(number: int) -> aacl.DataType:
-    try:
-        return aacl.DataType(number)
-    except ValueError:
-        raise UnsupportedDataType(f"there is no data type {number}") from None
+    return aacl.TensorDesc.of(data_type_of(data_type), dims, format_of(format))
 
 
 def format_of(number: int) -> aacl.Format:
@@ -130,24 +132,6 @@ def change(
     )
     tensor_descs.replace(handle, new)
     return 0
-
-
-@plain(0)
-def data_type_size(data_type: int, /) -> int:
-    """Return how many bytes an element takes.
-
-    Args:
-        data_type: an ``aclDataType``.
-
-    Returns:
-        The bytes; 0 for strings, an undefined type and numbers that are no data type.
-
-    Source: aclDataTypeSize.
-    """
-    try:
-        return aacl.DataType(index(data_type)).itemsize
-    except ValueError:
-        return 0
 
 
 @plain(None)
@@ -331,8 +315,7 @@ def set_tensor_desc_name(tensor_desc: int, name: str, /) -> None:
 
     Source: aclSetTensorDescName.
     """
-    if not isinstance(name, str):
-        raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
+    check_text(name, 2)
     change(tensor_desc, name=name)
 
 

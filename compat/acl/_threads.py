@@ -25,6 +25,7 @@ __all__ = (
     "ReportQueue",
     "drop_queue",
     "here",
+    "hold_interrupt",
     "is_alive",
     "known_queue",
     "report_queue",
@@ -52,6 +53,7 @@ class Here(threading.local):
         task: the number of the task that it submitted last, or 0.
         callbacks: the streams whose callbacks this thread runs now, the innermost last, each with whether
             it waits for the callback.
+        interrupt: Ctrl-C that came in a callback, until this thread's call that waits raises it.
     """
 
     context: Any = None
@@ -59,9 +61,25 @@ class Here(threading.local):
     text: str | None = None
     task: int = 0
     callbacks: tuple[tuple[Any, bool], ...] = ()
+    interrupt: KeyboardInterrupt | None = None
 
 
 here = Here()
+
+
+def hold_interrupt(error: KeyboardInterrupt) -> None:
+    """Keep Ctrl-C that came in a callback: its command fails with it, and nobody else would hear of it.
+
+    Only the main thread gets signals. What a program raises itself in another one is a failure as others are.
+    """
+    if threading.get_ident() == threading.main_thread().ident:
+        here.interrupt = error
+
+
+def _raise_held() -> None:
+    error, here.interrupt = here.interrupt, None
+    if error is not None:
+        raise error
 
 
 class ReportQueue:
@@ -112,6 +130,7 @@ class ReportQueue:
                 if call is not None:
                     call()
                     del call  # nothing of a call outlives it while the thread waits
+                    _raise_held()
                     return 1 + self._run_waiting()
                 if was_subscribed and not self.streams:
                     return 0
@@ -138,6 +157,7 @@ class ReportQueue:
             if call is not None:
                 call()
                 del call
+                _raise_held()
         return True
 
     def wake(self, _: object = None) -> None:
@@ -169,6 +189,8 @@ class ReportQueue:
                 return ran
             if call is not None:
                 call()
+                del call
+                _raise_held()
                 ran += 1
 
 
@@ -221,7 +243,10 @@ def settle(mark: Settling, timeout: float | None = None) -> bool:
 
     Raises:
         WouldBlock: this thread runs a host call that comes before the end of it.
+        KeyboardInterrupt: Ctrl-C, which may have come in a callback.
     """
+    if here.interrupt is not None:
+        _raise_held()
     if not _queues or mark.done():
         return mark.wait(timeout, block_loop=True)
     end = None if timeout is None else monotonic() + timeout

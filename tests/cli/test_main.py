@@ -93,6 +93,10 @@ def test_help_names_every_variable(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(names) == 8
     assert names == set(re.findall(r"AACL_[A-Z_]+", shown))
     assert names == set(re.findall(r"^\| `(AACL_[A-Z_]+)` \|", (root / "README.md").read_text(), re.MULTILINE))
+    theirs = set(re.findall(r"""[("'](ASCEND_[A-Z_]+)["']""", sources))
+    assert theirs
+    assert theirs == set(re.findall(r"ASCEND_[A-Z_]+", shown))
+    assert theirs == set(re.findall(r"^\| `(ASCEND_[A-Z_]+)` \|", (root / "README.md").read_text(), re.MULTILINE))
 
 
 def test_help_imports_nothing_heavy(python: Command) -> None:

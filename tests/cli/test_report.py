@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aacl.cli._leaks import Leak, left_open_table, swept_tables
+from tests.compat._programs import add1
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "aacl"
 NOTHING = ["aacl run: nothing left open"]
@@ -124,6 +125,74 @@ acl.create_tensor_desc(0, [1], 2)
     assert heads == [f"aacl run: {call.partition('(')[0]} at script.py:10 ended what was still open:"]
     if call == "acl.finalize()":
         assert lines[-1:] == NOTHING
+
+
+def test_models_and_physical_memory_end_with_what_they_are_in(report: Report, tmp_path: Path) -> None:
+    """A model that its context took along is told, and so is physical memory that went with its device."""
+    (tmp_path / "net.om").write_bytes(Path(add1(tmp_path)).read_bytes())
+    _, lines = report(f"""{START}acl.mdl.load_from_file("net.om")
+acl.rt.malloc_physical(2 << 20, {{"memAttr": 4, "location": {{"id": 0, "type": 1}}}}, 0)
+context, _ = acl.rt.create_context(0)
+acl.mdl.load_from_file("net.om")
+acl.rt.destroy_context(context)
+acl.rt.set_device(0)
+acl.rt.reset_device_force(0)
+""")
+
+    told = [row(line)[-2] if line.startswith("  ") else line for line in lines if "made at" not in line]
+    assert told[:2] == ["aacl run: acl.rt.destroy_context at script.py:8 ended what was still open:", "script.py:7"]
+    assert told[2] == "aacl run: acl.rt.reset_device_force at script.py:10 ended what was still open:"
+    assert (sorted(told[3:-1]), told[-1:]) == (["script.py:4", "script.py:5"], NOTHING)
+
+
+def test_registered_host_memory_ends_with_the_runtime(report: Report) -> None:
+    """What was not unregistered before finalize is told, with its size."""
+    _, lines = report(f"""{START}import mmap, numpy
+page = numpy.frombuffer(mmap.mmap(-1, 8192), numpy.uint8)
+acl.rt.host_register(page.ctypes.data, 8192, 0)
+acl.finalize()
+""")
+
+    assert [row(line)[1:5:2] for line in lines if line.startswith("  registered")] == [["1", "8.0 KiB"]]
+
+
+def test_what_a_global_ends_at_its_own_end_is_not_open(report: Report) -> None:
+    """A __del__ that runs with the module counts; what it leaves is told, and its own globals are there yet."""
+    script = f"""{START}class Net:
+    def __init__(self): self.stream, _ = acl.rt.create_stream()
+    def __del__(self): helper(acl.rt.destroy_stream(self.stream), acl.rt.reset_device(0), acl.finalize())
+def helper(*codes): print(codes, file=sys.stderr)
+import sys
+net = Net()
+net.itself = net
+"""
+    assert report(script) == (0, ["(0, 0, 0)", *NOTHING])
+
+    _, lines = report(script.replace("acl.finalize()", "0") + "acl.rt.create_event()\n")
+
+    assert [line for line in lines if "run: left" in line][-1:] == ["aacl run: left open: 1 event"]
+
+
+def test_a_global_that_waits_for_ever_at_its_end(report: Report) -> None:
+    """A __del__ that waits for work that never ends is interrupted, and what is left is told."""
+    status, lines = report(f"""{START}import threading
+class Net:
+    def __init__(self):
+        self.stream, _ = acl.rt.create_stream()
+        acl.rt.launch_host_func(self.stream, lambda _: threading.Event().wait(), None)
+    def __del__(self): acl.rt.synchronize_stream(self.stream)
+net = Net()
+""")
+
+    assert status == 0
+    assert any("left open" in line and "1 stream" in line for line in lines)
+
+
+def test_native_objects_of_a_global_are_open(report: Report) -> None:
+    """A device that a global holds is not closed by looking."""
+    _, lines = report("import aacl\ndevice = aacl.blocking.open_resource(aacl.Device(0))\n")
+
+    assert lines[-1] == "aacl run: left open: 1 device, 1 context"
 
 
 def test_what_the_script_ended_itself_is_not_swept(report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,24 @@ def test_bounds_of_other_types() -> None:
             untyped.set_tensor_value_range(desc, pairs)
 
 
+def test_ranges_of_values_are_lists_of_any_kind(device: int) -> None:
+    """Lists, tuples and NumPy arrays of pairs are the same ranges, as for set_tensor_shape_range."""
+    desc, wanted = described(INT32, 2), ((0, 5), (1, -1))
+    for pairs in (
+        [[0, 5], [1, -1]],
+        ((0, 5), (1, -1)),
+        np.array(wanted),
+        np.array(wanted, np.int32),
+        [*np.array(wanted)],
+    ):
+        _desc_hints.value_ranges.clear()
+        ok(untyped.set_tensor_value_range(desc, pairs))
+        assert _desc_hints.value_ranges[desc] == wanted
+    for wrong in (np.array([[0.5, 1.0], [0, 1]]), np.array([1, 2])):
+        with pytest.raises(TypeError):
+            untyped.set_tensor_value_range(desc, wrong)
+
+
 def test_bounds_beyond_the_data_type(device: int) -> None:
     """They are told where they would be used."""
     target = bounded(INT32, [1, 1 << 40])
@@ -142,3 +161,22 @@ def test_names_of_dynamic_inputs() -> None:
     assert acl.set_tensor_dynamic_input(0, "x") == BAD
     with pytest.raises(TypeError, match="argument 2 must be str"):
         untyped.set_tensor_dynamic_input(desc, 5)
+
+
+def test_a_datasets_descriptions_leave_nothing(device: int) -> None:
+    """What is said of a description that a dataset holds is forgotten when it ends with the dataset, or is taken back."""
+    dataset, own = acl.mdl.create_dataset(), described(INT32, 1)
+    ok(acl.mdl.add_dataset_buffer(dataset, acl.create_data_buffer(0, 0))[1])
+    ends: list[Callable[[], int]] = [
+        lambda: int(acl.mdl.set_dataset_tensor_desc(dataset, 0, 0)[1]),
+        lambda: acl.mdl.destroy_dataset(dataset),
+    ]
+    for end in ends:
+        ok(acl.mdl.set_dataset_tensor_desc(dataset, own, 0)[1])
+        held = acl.mdl.get_dataset_tensor_desc(dataset, 0)
+        ok(acl.set_tensor_value_range(held, [[1, 2]]))
+        ok(acl.set_tensor_dynamic_input(held, "x"))
+        ok(end())
+
+        assert held not in _desc_hints.value_ranges
+        assert held not in _desc_hints.dynamic_inputs

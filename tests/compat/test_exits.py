@@ -171,6 +171,20 @@ LATE = {
         """,
         "0 0 0 0",
     ),
+    "__del__ of a global that unmaps memory": (
+        """
+        class Owner:
+            def __init__(self):
+                self.acl, self.page = acl, 2 << 20
+                self.address, self.memory = acl.rt.reserve_mem_address(self.page, 0, 0, 0)[0], acl.rt.malloc_physical(self.page, {}, 0)[0]
+                acl.rt.map_mem(self.address, self.page, 0, self.memory, 0)
+            def __del__(self):
+                print(self.acl.rt.unmap_mem(self.address), self.acl.rt.free_physical(self.memory),
+                      self.acl.rt.release_mem_address(self.address), flush=True)
+        leave(Owner())
+        """,
+        "0 0 0",
+    ),
     "__del__ that waits for a thread that runs no more": (
         """
         under_way()

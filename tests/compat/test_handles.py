@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import acl
@@ -14,6 +15,9 @@ from tests.compat._programs import add1, good, ok
 
 Maker = Callable[[], int]
 Destroyer = Callable[[int], int | None]
+
+MEMORY = np.zeros(32768, np.uint8)
+ADDRESS: int = MEMORY.ctypes.data
 
 KINDS: dict[str, tuple[Maker, Destroyer]] = {
     "stream": (lambda: good(acl.rt.create_stream()), acl.rt.destroy_stream),
@@ -26,7 +30,22 @@ KINDS: dict[str, tuple[Maker, Destroyer]] = {
     "operator attribute": (acl.op.create_attr, acl.op.destroy_attr),
     "device block": (lambda: good(acl.rt.malloc(64, 0)), acl.rt.free),
     "host block": (lambda: good(acl.rt.malloc_host(64)), acl.rt.free_host),
+    "physical memory": (lambda: good(acl.rt.malloc_physical(2 << 20, {}, 0)), acl.rt.free_physical),
+    "allocator description": (acl.rt.allocator_create_desc, acl.rt.allocator_destroy_desc),
+    "kernel binary desc": (lambda: acl.rt.create_binary(ADDRESS, MEMORY.nbytes), acl.rt.destroy_binary),
+    "group info": (acl.rt.create_group_info, acl.rt.destroy_group_info),
+    "AIPP": (lambda: acl.mdl.create_aipp(1), acl.mdl.destroy_aipp),
+    "exec config": (acl.mdl.create_exec_config_handle, acl.mdl.destroy_exec_config_handle),
+    "profiling config": (lambda: acl.prof.create_config([0], 255, 0, 1), acl.prof.destroy_config),
+    "subscription config": (lambda: acl.prof.create_subscribe_config(1, 255, 1), acl.prof.destroy_subscribe_config),
+    "stamp": (acl.prof.create_stamp, acl.prof.destroy_stamp),
+    "step": (acl.prof.create_step_info, acl.prof.destroy_step_info),
+    "feature retrieval parameter set": (lambda: acl.fv.create_init_para(9), acl.fv.destroy_init_para),
+    "feature info": (lambda: acl.fv.create_feature_info(0, 0, 0, 36, 1, ADDRESS, 36), acl.fv.destroy_feature_info),
+    "repository range": (lambda: acl.fv.create_repo_range(0, 1, 0, 1), acl.fv.destroy_repo_range),
+    "query table": (lambda: acl.fv.create_query_table(1, 32768, ADDRESS, 32768), acl.fv.destroy_query_table),
 }
+"""Of every kind that needs nothing else: how one is made, and destroyed."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,7 +105,7 @@ def test_errors_of_handles_tell_kinds_apart() -> None:
     apples: Handles[str] = Handles("apple", 5, null=6)
     pear = pears.add("williams")
 
-    with pytest.raises(Refused, match="the handle of a pear, not of a apple") as wrong:
+    with pytest.raises(Refused, match="the handle of a pear, not of an apple") as wrong:
         apples.get(pear)
     assert wrong.value.code == 5
     with pytest.raises(Refused, match="null") as null:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import aacl
+from aacl.backends.cpu import _pages
 from aacl.errors import (
     ClosedResource,
     InvalidArgument,
@@ -250,3 +251,20 @@ def test_runs_are_what_is_mapped_side_by_side(device: aacl.Device, steps: list[t
     addresses.release()
     memory.free()
     assert device.memory().used == 0
+
+
+def test_pages_that_could_not_be_mapped_anew(device: aacl.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a mapping fails, the memory that somebody still uses there goes away with its last user nevertheless."""
+    memory, addresses = device.allocate_physical(PAGE), device.reserve_addresses(PAGE)
+    view = addresses.map(memory).view((8,), np.uint8)
+    addresses.unmap(addresses.address)
+    with monkeypatch.context() as patch:
+        patch.setattr(_pages, "_map", lambda *_: 0)
+        with pytest.raises(OutOfMemory):
+            addresses.map(memory)
+    del view
+    hidden = []
+    monkeypatch.setattr(_pages, "hide", lambda address, nbytes: hidden.append((address, nbytes)))
+    addresses.unmap(addresses.map(memory).address)
+
+    assert hidden == [(addresses.address, PAGE)] * 2

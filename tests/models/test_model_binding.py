@@ -51,7 +51,7 @@ async def test_bindings_are_kept_by_address_and_bounded() -> None:
 
         assert bindings.find(variant, (x,), (outputs[0],)) is first
         assert engine.bound == 300
-        assert len(bindings) == 256
+        assert len(bindings) == 128
         bindings.find(variant, (x,), (outputs[1],))
         assert engine.bound == 301
 

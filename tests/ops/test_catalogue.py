@@ -92,7 +92,7 @@ def test_unknown_type_names_close_ones(asked: str, close: str) -> None:
 
 def test_unknown_type_without_close_ones() -> None:
     """The text says where the names are."""
-    with pytest.raises(OperatorNotFound, match=r"no operator type 'qqqqqq'; operator_types\(\) lists them"):
+    with pytest.raises(OperatorNotFound, match=r"no operator type 'qqqqqq'; aacl\.ops\.operator_types\(\) lists them"):
         schema_of("qqqqqq")
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 import pytest
@@ -12,15 +11,6 @@ import pytest
 import aacl
 from aacl import Device, Stream, ops
 from tests.helpers import Hold, Overlap, PythonWork, run_python, wait_until_idle
-
-
-@pytest.fixture
-def nervous() -> Iterator[None]:
-    """Threads that are switched as often as Python can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 async def test_commands_of_all_kinds_run_in_order(stream: Stream) -> None:

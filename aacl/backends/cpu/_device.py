@@ -50,6 +50,7 @@ class CpuDevice(DeviceBackend):
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self.properties = DeviceProperties(f"software device {index}", soc_name(), core_count(), nbytes)
         self._workers = Workers(index, self.properties.cores)
+        self._pages: Any = None  # the module, from the first reservation on
         self._reserved: dict[int, Any] = {}  # arrays of bytes on whole ranges of addresses, by the first one
 
     def view(self, address: int, shape: Shape, dtype: np.dtype[Any]) -> Array:
@@ -78,22 +79,19 @@ class CpuDevice(DeviceBackend):
         """Reserve addresses of this process."""
         from aacl.backends.cpu import _pages
 
+        self._pages = _pages  # nothing is imported any more when finalizers unmap at the end of the process
         address = _pages.reserve(nbytes, alignment, wanted)
         self._reserved[address] = (ctypes.c_char * nbytes).from_address(address)
         return address
 
     def hide(self, address: int, nbytes: int) -> None:
         """Unmap what is at reserved addresses."""
-        from aacl.backends.cpu import _pages
-
-        _pages.hide(address, nbytes)
+        self._pages.hide(address, nbytes)
 
     def release(self, address: int, nbytes: int) -> None:
         """Unmap reserved addresses."""
-        from aacl.backends.cpu import _pages
-
         self._reserved.pop(address, None)
-        _pages.release(address, nbytes)
+        self._pages.release(address, nbytes)
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """Copy as memmove does; ctypes lets go of the GIL."""

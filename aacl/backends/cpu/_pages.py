@@ -22,9 +22,15 @@ import mmap
 import os
 import secrets
 import struct
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
 
 from aacl.abc import Pages
 from aacl.errors import InvalidArgument, NotPermitted, OutOfMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ("MemoryFile", "hide", "release", "reserve")
 
@@ -104,12 +110,15 @@ def hide(address: int, nbytes: int) -> None:
 class MemoryFile(Pages):
     """Bytes of a device, in a file of their own."""
 
-    __slots__ = ("_file", "_token", "nbytes")
+    __slots__ = ("__del__", "_file", "_lock", "_token", "nbytes")
 
-    _close = staticmethod(os.close)  # the module may be taken apart before the last file
+    __del__: Callable[[], None]
 
     def __init__(self, nbytes: int, token: int, file: int) -> None:
+        # No Python code: an interrupt that came in there would be lost. Closing a large file takes long.
+        self.__del__ = partial(os.close, file)
         self.nbytes, self._token, self._file = nbytes, token, file
+        self._lock = threading.Lock()  # held while the head is read and written anew
 
     @classmethod
     def of(cls, nbytes: int) -> MemoryFile:
@@ -148,6 +157,8 @@ class MemoryFile(Pages):
                 raise _no_export(handle)
             file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except PermissionError as error:
+            if _has_ended(process):
+                raise _no_export(handle) from None
             raise NotPermitted(f"process {process} does not let this one import its memory: {error}") from None
         except (OSError, OverflowError, ValueError):
             raise _no_export(handle) from None
@@ -183,16 +194,18 @@ class MemoryFile(Pages):
         if self._file >> _FILE_BITS:
             raise NotPermitted(f"descriptor {self._file} is beyond what a shareable handle can say; close some files")
         if anybody:
-            self._write_head(anybody=True, processes=self._read_head()[3])
+            with self._lock:
+                self._write_head(anybody=True, processes=self._read_head()[3])
         return (os.getpid() << _FILE_BITS | self._file) << _TOKEN_BITS | self._token
 
     def allow(self, processes: list[int]) -> None:
         """Let processes import, besides those allowed before."""
-        _, _, anybody, allowed = self._read_head()
-        every = [*dict.fromkeys([*allowed, *processes])]
-        if len(every) > _MOST_PROCESSES:
-            raise InvalidArgument(f"{len(every)} processes are more than the {_MOST_PROCESSES} that may import")
-        self._write_head(anybody=bool(anybody), processes=every)
+        with self._lock:
+            _, _, anybody, allowed = self._read_head()
+            every = [*dict.fromkeys([*allowed, *processes])]
+            if len(every) > _MOST_PROCESSES:
+                raise InvalidArgument(f"{len(every)} processes are more than the {_MOST_PROCESSES} that may import")
+            self._write_head(anybody=bool(anybody), processes=every)
 
     def _read_head(self) -> tuple[bytes, int, int, list[int]]:
         tail = os.pread(self._file, _TAIL, self.nbytes)
@@ -204,12 +217,18 @@ class MemoryFile(Pages):
         os.pwrite(self._file, struct.pack(f"<{len(processes)}I", *processes), self.nbytes + _HEAD.size)
         os.pwrite(self._file, _HEAD.pack(_MARK, self._token, anybody, len(processes)), self.nbytes)
 
-    def __del__(self) -> None:
-        self._close(self._file)
-
 
 def _name(token: int) -> str:
     return f"aacl-memory-{token:06x}"
+
+
+def _has_ended(process: int) -> bool:
+    """Whether a process is over, its number not given back yet: then its descriptors belong to nobody."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except OSError:
+        return True
 
 
 def _no_export(handle: int) -> InvalidArgument:

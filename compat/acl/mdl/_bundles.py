@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import index
+from operator import index as whole
 from typing import NamedTuple
 
 import aacl
@@ -104,14 +104,10 @@ def bundle_get_model_id(bundle_id: int, index: int, /) -> tuple[int, int]:
 
     Source: aclmdlBundleGetModelId.
     """
-    model_ids, place = _bundles.get(bundle_id).model_ids, _whole(index)
+    model_ids, place = _bundles.get(bundle_id).model_ids, whole(index)
     if not 0 <= place < len(model_ids):
         raise InvalidArgument(f"there is no model {place} in the bundle, which has {len(model_ids)}")
     return model_ids[place], 0
-
-
-def _whole(number: int) -> int:
-    return index(number)
 
 
 @code_alone

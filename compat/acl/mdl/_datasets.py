@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from operator import index
+from operator import index as whole
 from typing import TYPE_CHECKING
 
 from aacl.errors import InvalidArgument
 from acl._data_buffers import data_buffers
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain, with_first
-from acl._tensor_descs import tensor_descs
+from acl._tensor_descs import forget, tensor_descs
 
 if TYPE_CHECKING:
     import aacl
@@ -78,7 +78,7 @@ def destroy_dataset(dataset: int, /) -> int:
     Source: aclmdlDestroyDataset.
     """
     for handle in datasets.take(dataset).desc_handles.values():
-        tensor_descs.objects.pop(handle, None)
+        forget(handle)
     return 0
 
 
@@ -97,7 +97,7 @@ def add_dataset_buffer(dataset: int, data_buffer: int, /) -> int:
     """
     target = datasets.get(dataset)
     data_buffers.get(data_buffer)
-    target.buffers.append(index(data_buffer))
+    target.buffers.append(whole(data_buffer))
     return 0
 
 
@@ -134,7 +134,7 @@ def get_dataset_buffer(dataset: int, index: int, /) -> int:
 
 
 def _place(buffers: list[int], position: int) -> int:
-    place = index(position)
+    place = whole(position)
     if not 0 <= place < len(buffers):
         raise InvalidArgument(f"position {place} is not in the dataset, which has {len(buffers)} buffers")
     return place
@@ -156,16 +156,12 @@ def set_dataset_tensor_desc(dataset: int, tensor_desc: int, index: int, /) -> in
     """
     target = datasets.get(dataset)
     place = _place(target.buffers, index)
-    if _whole(tensor_desc):
+    if whole(tensor_desc):
         put_desc(target, place, tensor_descs.get(tensor_desc))
     else:
         target.descs.pop(place, None)
-        tensor_descs.objects.pop(target.desc_handles.pop(place, 0), None)
+        forget(target.desc_handles.pop(place, 0))
     return 0
-
-
-def _whole(number: int) -> int:
-    return index(number)
 
 
 @plain(0)

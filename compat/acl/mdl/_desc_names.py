@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._status import plain, with_code
 from acl.mdl._descs import descs, input_at, output_at
 
@@ -95,8 +96,7 @@ def _position(places: tuple[Place, ...], name: str, what: str) -> int:
 
 
 def _check_name(name: object) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
+    check_text(name, 2)
 
 
 @plain("")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import aacl
+from acl._arguments import check_text
 from acl._config import read_document
 from acl._dump_config import dump_config
 from acl._state import at_finalize, require_init, state
@@ -178,8 +179,7 @@ def set_dump(dump_cfg_path: str, /) -> int:
     Source: aclmdlSetDump.
     """
     require_init()
-    if not isinstance(dump_cfg_path, str):
-        raise TypeError(f"argument 1 must be str, not {type(dump_cfg_path).__name__}")
+    check_text(dump_cfg_path, 1)
     document = read_document(dump_cfg_path)
     if "dump" not in document:
         raise Refused(INVALID_DUMP_CONFIG, f"{dump_cfg_path!r} has no section dump")

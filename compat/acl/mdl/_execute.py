@@ -30,8 +30,8 @@ def execute(model_id: int, input: int, output: int, /) -> int:
     Args:
         model_id: the model, loaded in this thread's context.
         input: a dataset with a buffer for each input, hidden ones too, of at least the input's size; more buffers are
-            left alone. A model with gears runs in the gear chosen for the dataset, in the largest if none was. For one
-            with free dims the dataset says the shapes (`set_dataset_tensor_desc`).
+            left alone. A model with gears runs in the gear chosen for the dataset; if none was, in the largest, with one
+            warning. For one with free dims the dataset says the shapes (`set_dataset_tensor_desc`).
         output: the same for the outputs. Of a model with free dims it has the outputs' shapes when the run is over
             (`get_dataset_tensor_desc`); a buffer (0, 0) gets memory from the runtime then, which is the program's and
             ends with ``acl.rt.free``.
@@ -41,7 +41,7 @@ def execute(model_id: int, input: int, output: int, /) -> int:
         loaded in another context; 100000 for a dataset that is none, has too few buffers, a null buffer or an unknown
         shape; 100017 for shapes that the model does not take, with the input's name and range in the text; 100017 and
         100018 for a buffer that is too small, with both sizes in the text, of which nothing was written; 107000 for
-        memory that is not mapped; 107005 in strict mode, if the model runs elsewhere.
+        memory that is not mapped; in strict mode 107005 if the model runs elsewhere, and 145013 if no gear was chosen.
 
     Source: aclmdlExecute.
     """

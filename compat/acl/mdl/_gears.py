@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator import index
+from operator import index as whole
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,7 +77,7 @@ def get_dynamic_hw(model_desc: int, index: int, /) -> tuple[dict[str, Any], int]
 
     Source: aclmdlGetDynamicHW.
     """
-    _whole(index)
+    whole(index)
     sizes = [list(gear) for gear in _values(model_desc, _SIZE)]
     return {"hwCount": len(sizes), "hw": sizes}, 0
 
@@ -95,7 +95,7 @@ def get_input_dynamic_gear_count(model_desc: int, index: int, /) -> tuple[int, i
 
     Source: aclmdlGetInputDynamicGearCount.
     """
-    _whole(index)
+    whole(index)
     return len(_values(model_desc, _DIMS)), 0
 
 
@@ -114,17 +114,13 @@ def get_input_dynamic_dims(model_desc: int, index: int, gear_count: int, /) -> t
 
     Source: aclmdlGetInputDynamicDims.
     """
-    _whole(index)
-    count, gears = _whole(gear_count), descs.get(model_desc).gears
+    whole(index)
+    count, gears = whole(gear_count), descs.get(model_desc).gears
     if gears is None or gears.kind.value != _DIMS:
         return [], 0
     if count < len(gears.inputs):
         raise InvalidArgument(f"there are {len(gears.inputs)} gears; {count} were asked for")
     return [dims_of("", _joined(shapes)) for shapes in gears.inputs], 0
-
-
-def _whole(number: int) -> int:
-    return index(number)
 
 
 def _values(model_desc: int, kind: str) -> Sequence[tuple[int, ...]]:
@@ -211,7 +207,7 @@ def set_input_dynamic_dims(model_id: int, dataset: int, index: int, dims: Mappin
 
 
 def _positive(*sizes: int) -> tuple[int, ...]:
-    numbers = tuple([index(size) for size in sizes])
+    numbers = tuple([whole(size) for size in sizes])
     if min(numbers) < 1:
         raise InvalidArgument(f"a gear is at least 1; {', '.join(map(str, numbers))} was asked for")
     return numbers
@@ -220,8 +216,8 @@ def _positive(*sizes: int) -> tuple[int, ...]:
 def _dims(dims: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the dims of a dictionary: programs may pass a longer list than it counts."""
     try:
-        listed = [index(dim) for dim in dims["dims"]]
-        count = index(dims.get("dimCount", len(listed)))
+        listed = [whole(dim) for dim in dims["dims"]]
+        count = whole(dims.get("dimCount", len(listed)))
     except KeyError:
         raise InvalidArgument(f"dims are {{'name', 'dimCount', 'dims'}}; {dict(dims)!r} was given") from None
     if not 0 <= count <= len(listed):
@@ -258,7 +254,7 @@ def _choose(loaded: Loaded, dataset: Dataset, position: int, gear: int, model_id
     assert gears is not None, "a model with gears"
     names = [spec.name for spec in (*signature.inputs, *hidden_inputs(signature))]
     place = names.index(GEARS_NAME, len(signature.inputs))
-    if index(position) != place:
+    if whole(position) != place:
         raise InvalidArgument(
             f"input {position} of model {loaded.model.name!r} does not hold the gear; that is input {place} "
             f"({GEARS_NAME})"
@@ -268,7 +264,7 @@ def _choose(loaded: Loaded, dataset: Dataset, position: int, gear: int, model_id
             f"the dataset has {len(dataset.buffers)} buffers, and none for input {place} ({GEARS_NAME})"
         )
     _write(data_buffers.get(dataset.buffers[place]), np.array(gears.values[gear], np.int32))
-    dataset.gears[index(model_id)] = loaded.choice.gear = gear
+    dataset.gears[whole(model_id)] = loaded.choice.gear = gear
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import aacl
 from aacl.errors import InvalidArgument, ModelDataError, ModelPathError, NotSupported, StreamError
 from acl import _blocks
+from acl._arguments import check_text
 from acl._devices import current
 from acl._products import require_feature
 from acl._status import API_NOT_SUPPORTED, code_alone, refused, with_code
@@ -311,13 +312,14 @@ def _announced(loaded: Loaded) -> int:
             watcher.loaded(model_id, loaded)
     except BaseException:
         models.take(model_id)
+        for watcher in watchers:
+            watcher.unloading(model_id)
         raise
     return model_id
 
 
 def _checked(path: str) -> str:
-    if not isinstance(path, str):
-        raise TypeError(f"argument 1 must be str, not {type(path).__name__}")
+    check_text(path, 1)
     if not path:
         raise ModelPathError("the path of the model is empty; give that of an .om file")
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):

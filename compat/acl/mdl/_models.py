@@ -133,9 +133,7 @@ def take_model(model_id: int) -> Loaded:
 
 def _forget_closed() -> None:
     """Let the models be dead whose context has ended, and they with it."""
-    for model_id, loaded in [*models.objects.items()]:
-        if loaded.context.closed:
-            models.objects.pop(model_id, None)
+    models.sweep(lambda loaded: loaded.context.closed)
 
 
 at_close(_forget_closed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._status import plain
 from acl.mdl._descs import descs
 from acl.mdl._models import models
@@ -33,8 +34,7 @@ def get_op_attr(model_desc: int, op_name: str, attr: str, /) -> str:
     Source: aclmdlGetOpAttr.
     """
     for number, text in enumerate((op_name, attr), 2):
-        if not isinstance(text, str):
-            raise TypeError(f"argument {number} must be str, not {type(text).__name__}")
+        check_text(text, number)
     desc = descs.get(model_desc)
     if attr != _ORIGINS:
         raise InvalidArgument(f"operators have the attribute {_ORIGINS!r} alone; {attr!r} was asked for")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument, ModelInputMismatch, ModelOutputMismatch
 from acl import _blocks
+from acl._log import warn_program
+from acl._status import GEAR_INVALID, Refused
 from acl.mdl._datasets import put_desc, spans_of
 from acl.mdl._hidden import hidden_inputs
 from acl.mdl._pictures import aipp_at, as_described, buffer_shape
@@ -47,12 +49,23 @@ Key = tuple[Form, Spans, Spans]
 class Runs:
     """The prepared runs of one model."""
 
-    __slots__ = ("_context", "_forms", "_hidden", "_is_ranged", "_model", "_only", "_runs", "_signature")
+    __slots__ = (
+        "_context",
+        "_forms",
+        "_hidden",
+        "_is_ranged",
+        "_model",
+        "_only",
+        "_runs",
+        "_signature",
+        "_told_of_gears",
+    )
 
     def __init__(self, model: aacl.Model, context: Context) -> None:
         self._model, self._context, self._signature = model, context, model.signature
         self._hidden = hidden_inputs(self._signature)
         self._is_ranged = self._signature.gears is None and not as_described(self._signature).is_static
+        self._told_of_gears = self._signature.gears is None  # or a run without a gear was warned of
         self._forms: dict[Shapes, Form] = {}
         self._runs: dict[Key, aacl.Work[Any]] = {}
         self._only = self._form(tuple([spec.shape for spec in model.inputs])) if self._signature.is_static else None
@@ -83,6 +96,8 @@ class Runs:
         key = form, spans_of(given), spans_of(wanted)
         run = self._runs.get(key)
         if run is not None:
+            if gear is None and not self._told_of_gears:
+                self._miss_gear()
             try:
                 completion = stream.execute(run)
             except ClosedResource:  # memory that it was bound to: bind to what is there now
@@ -91,7 +106,7 @@ class Runs:
                 if self._is_ranged:
                     _tell(wanted, form)
                 return completion, None
-        return self._anew(stream, key, wanted)
+        return self._anew(stream, key, wanted, gear)
 
     def form(self, given: Dataset, gear: int | None) -> Form:
         """Return the model at the shapes of a run; arguments and errors as `submit`."""
@@ -101,10 +116,14 @@ class Runs:
         """Let go of all of them."""
         self._runs.clear()
 
-    def _anew(self, stream: aacl.Stream, key: Key, dataset: Dataset) -> tuple[aacl.Completion[Any], Results | None]:
+    def _anew(
+        self, stream: aacl.Stream, key: Key, dataset: Dataset, gear: int | None
+    ) -> tuple[aacl.Completion[Any], Results | None]:
         """Prepare a run, submit it, and keep it if it may be."""
         form, inputs, outputs = key
         given, wanted = self._inputs(form, inputs), self._outputs(form, outputs)
+        if gear is None and not self._told_of_gears:
+            self._miss_gear()
         run = self._model(*given, out=wanted)
         completion = stream.execute(run)
         null = [position for position, tensor in enumerate(wanted) if tensor is None]
@@ -119,6 +138,18 @@ class Runs:
         return completion, None
 
     # -- shapes -------------------------------------------------------------------------------
+
+    def _miss_gear(self) -> None:
+        """Refuse, or warn once of, a run that no gear was chosen for: on the real device that is an error."""
+        name, strict = self._model.name, aacl.products.is_strict()
+        self._told_of_gears = not strict
+        text = (
+            f"no gear was chosen for this run of model {name!r}; acl.mdl.set_dynamic_batch_size, set_dynamic_hw_size or "
+            "set_input_dynamic_dims chooses one for the input dataset"
+        )
+        if strict:
+            raise Refused(GEAR_INVALID, f"{text}; with AACL_STRICT=0 the software device takes the largest gear")
+        warn_program(f"{text}; the software device takes the largest gear")
 
     def _shapes(self, given: Dataset, gear: int | None) -> Shapes:
         """Return the shapes of the inputs: those of the gear, or the ones that the dataset says."""
@@ -198,7 +229,8 @@ class Runs:
         if len(spans) < len(specs):
             names = ", ".join(spec.name for spec in specs)
             raise InvalidArgument(
-                f"the dataset has {len(spans)} buffers; there are {len(specs)} places: {names}. First {what}"
+                f"the dataset has {len(spans)} of the {len(specs)} buffers that it needs, one for each {what}: {names}; "
+                "add the others with acl.mdl.add_dataset_buffer"
             )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._handles import Handles
 from acl._status import INVALID_PARAM, code_alone, plain
 
@@ -103,8 +104,7 @@ def destroy_attr(attr: int, /) -> None:
 
 
 def _set(attr: int, name: str, kind: str, convert: Callable[[Any], Any], value: Any) -> int:
-    if not isinstance(name, str):
-        raise TypeError(f"argument 2 must be str, not {type(name).__name__}")
+    check_text(name, 2)
     collection = _attributes.get(attr)
     if not name:
         raise InvalidArgument("an attribute needs a name")
@@ -134,9 +134,8 @@ def _float(value: Any) -> float:
     return float(value)
 
 
-def _str(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"argument 3 must be str, not {type(value).__name__}")
+def _str(value: str) -> str:
+    check_text(value, 3)
     return value
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import aacl
 from aacl.errors import InvalidArgument, NotSupported, OperatorNotFound
+from acl._arguments import check_text
 from acl._devices import current, stream_at
 from acl._products import require_feature
 from acl._status import API_NOT_SUPPORTED, code_alone
@@ -152,8 +153,7 @@ def compile_and_execute_v2(
 
 
 def _check_ways(context: Context, op_type: str, engine_type: int, compile_flag: int, op_path: str | None) -> None:
-    if not isinstance(op_type, str):
-        raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
+    check_text(op_type, 1)
     engine, flag = index(engine_type), index(compile_flag)
     if op_path is not None and not isinstance(op_path, str):
         raise TypeError(f"op_path must be str or None, not {type(op_path).__name__}")

@@ -12,6 +12,7 @@ from operator import index
 from typing import NamedTuple
 
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._state import at_finalize, require_init
 from acl._status import code_alone
 
@@ -84,8 +85,7 @@ def set_compileopt(opt: int, value: str, /) -> int:
     """
     require_init()
     number = index(opt)
-    if not isinstance(value, str):
-        raise TypeError(f"argument 2 must be str, not {type(value).__name__}")
+    check_text(value, 2)
     option = _OPTIONS.get(number)
     if option is None:
         raise InvalidArgument(

@@ -6,6 +6,7 @@ from operator import index
 
 from aacl.errors import InvalidArgument
 from acl._args_dump import args_dump
+from acl._arguments import check_text
 from acl._state import require_init
 from acl._status import code_alone
 
@@ -34,8 +35,7 @@ def start_dump_args(dump_type: int, path: str, /) -> int:
     """
     require_init()
     _check_type(dump_type)
-    if not isinstance(path, str):
-        raise TypeError(f"argument 2 must be str, not {type(path).__name__}")
+    check_text(path, 2)
     args_dump.start(path)
     return 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acl._arguments import check_text
 from acl._data_buffers import data_buffers
 from acl._devices import stream_at
 from acl._handles import Handles
@@ -81,8 +82,7 @@ def create_handle(
     Source: aclopCreateHandle.
     """
     require_init()
-    if not isinstance(op_type, str):
-        raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
+    check_text(op_type, 1)
     attributes = attributes_at(attr)
     matched = Matched(op_type, descs_at(input_descs), descs_at(output_descs), attributes.key, dict(attributes.values))
     find(matched.op_type, matched.inputs, matched.outputs, matched.values)

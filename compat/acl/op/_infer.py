@@ -10,6 +10,7 @@ import numpy as np
 
 import aacl
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._desc_hints import check_dynamic_inputs, value_ranges
 from acl._state import require_init
 from acl._status import code_alone
@@ -62,8 +63,7 @@ def infer_shape(
     Source: aclopInferShape.
     """
     require_init()
-    if not isinstance(op_type, str):
-        raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
+    check_text(op_type, 1)
     descs, spans, wanted = descs_at(input_descs), spans_at(inputs), descs_at(output_descs)
     _check_counts(op_type, descs, spans, wanted, index(num_outputs))
     check_dynamic_inputs(op_type, input_descs)

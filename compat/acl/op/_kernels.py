@@ -16,6 +16,7 @@ import numpy as np
 import aacl
 from aacl.errors import InvalidArgument
 from acl import _blocks
+from acl._arguments import check_text
 from acl._handles import Handles
 from acl._state import require_init
 from acl._status import DIMS_UNKNOWN, FAILURE, INVALID_PARAM, Refused, code_alone
@@ -265,9 +266,8 @@ def _type(op_type: Any) -> str:
     return _text("an operator's type", op_type, 1)
 
 
-def _text(what: str, text: Any, place: int) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"argument {place} must be str, not {type(text).__name__}")
+def _text(what: str, text: str, place: int) -> str:
+    check_text(text, place)
     if not text:
         raise InvalidArgument(f"{what} is empty")
     return text

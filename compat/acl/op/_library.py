@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import aacl
 from aacl.errors import InvalidArgument, InvalidFile, ModelDataError, OperatorNotFound
 from acl import _blocks
+from acl._arguments import check_text
 from acl._state import at_finalize, require_init, state
 from acl._status import MAX_OPQUEUE_NUM, REPEAT_INITIALIZE, Refused, code_alone
 from acl.op._compiled import CompiledModels, signature_of
@@ -58,8 +59,7 @@ def set_model_dir(model_dir: str, /) -> int:
 
     Source: aclopSetModelDir.
     """
-    if not isinstance(model_dir, str):
-        raise TypeError(f"argument 1 must be str, not {type(model_dir).__name__}")
+    check_text(model_dir, 1)
     require_init()
     if _folders:
         raise Refused(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument, NotSupported
 from acl._args_dump import args_dump
+from acl._arguments import check_text
 from acl._contexts import at_close
 from acl._overflow import Overflow
 from acl._state import at_finalize, state
@@ -170,8 +171,7 @@ def _prepare(request: Request, attributes: Mapping[str, Any], context: Context, 
 
 def _check_lists(request: Request) -> None:
     op_type, inputs, input_spans, outputs, output_spans, _ = request
-    if not isinstance(op_type, str):
-        raise TypeError(f"argument 1 must be str, not {type(op_type).__name__}")
+    check_text(op_type, 1)
     for what, descs, spans in (("input", inputs, input_spans), ("output", outputs, output_spans)):
         if len(descs) != len(spans):
             raise InvalidArgument(

@@ -6,9 +6,10 @@ from operator import index
 
 import aacl
 from aacl.errors import InvalidArgument, InvalidDevice
+from acl._arguments import check_text
 from acl._handles import Handles
 from acl._state import require_init
-from acl._status import INVALID_PARAM, PROF_MODULES_UNSUPPORTED, Refused, code_alone, plain
+from acl._status import INVALID_PARAM, PROF_MODULES_UNSUPPORTED, code_alone, plain, refused
 from acl.prof._control import control
 from acl.prof._session import Masks, Wanted
 
@@ -39,8 +40,7 @@ def init(profiler_result_path: str, /) -> int:
     Source: aclprofInit.
     """
     require_init()
-    if not isinstance(profiler_result_path, str):
-        raise TypeError(f"argument 1 must be str, not {type(profiler_result_path).__name__}")
+    check_text(profiler_result_path, 1)
     if not profiler_result_path:
         raise InvalidArgument("the folder's path is empty; name one")
     control.open(profiler_result_path)
@@ -105,8 +105,9 @@ def destroy_config(profiler_config: int, /) -> int:
 
 
 @code_alone
+@refused("its settings are of counters and buses that a software device has not", PROF_MODULES_UNSUPPORTED)
 def set_config(config_type: int, config_str: str, /) -> int:
-    """Set how often hardware is sampled, or how much may be stored: a software device can do neither.
+    """Set how often hardware is sampled, or how much may be stored; refused, for a software device can do neither.
 
     Args:
         config_type: an ``aclprofConfigType``.
@@ -118,11 +119,10 @@ def set_config(config_type: int, config_str: str, /) -> int:
     Source: aclprofSetConfig.
     """
     config_type = index(config_type)
-    if not isinstance(config_str, str):
-        raise TypeError(f"argument 2 must be str, not {type(config_str).__name__}")
+    check_text(config_str, 2)
     if config_type not in _SAMPLINGS:
         raise InvalidArgument(f"{config_type} is no kind of setting; they go from 1 to {_SAMPLINGS[-1]}")
-    raise Refused(PROF_MODULES_UNSUPPORTED, f"setting {config_type} is of hardware that a software device has not")
+    return 0
 
 
 @code_alone

@@ -156,10 +156,10 @@ class Control:
         try:
             for model_id, loaded in [*models.objects.items()]:
                 session.look_at(model_id, loaded)
+            session.begin()
         except BaseException:
             session.stop()
             raise
-        session.begin()
         self.sessions[key] = session
 
 

@@ -10,6 +10,7 @@ import time
 from operator import index
 
 from aacl.errors import InvalidArgument
+from acl._arguments import check_text
 from acl._devices import stream_at
 from acl._handles import Handles
 from acl._state import require_init
@@ -114,8 +115,7 @@ def set_stamp_trace_message(stamp: int, msg: str, msg_len: int, /) -> int:
 
 
 def _checked_text(message: str, number: int) -> str:
-    if not isinstance(message, str):
-        raise TypeError(f"argument {number} must be str, not {type(message).__name__}")
+    check_text(message, number)
     return message
 
 

@@ -56,7 +56,11 @@ class _Subscription:
         self._over = threading.Event()
         self._failure = ""
         self._thread = threading.Thread(target=self._work, name=f"acl-prof-{model_id}", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:  # no thread is left: nobody would take what is recorded
+            self._profile.stop()
+            raise
 
     def end(self) -> str:
         """Send what is left, and return what went wrong, if anything did."""

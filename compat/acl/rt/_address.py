@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ __all__ = ("map_mem", "release_mem_address", "reserve_mem_address", "unmap_mem")
 _KIND = "reserved address range"
 _PAGES = (0, 1)  # flags of reserve_mem_address: whether in huge pages
 _ranges: dict[int, aacl.memory.AddressRange] = {}
+_lock = threading.Lock()  # addresses that are released are another thread's at once
 
 
 @with_code(0)
@@ -47,10 +49,11 @@ def reserve_mem_address(size: int, alignment: int, expect_ptr: int, flags: int, 
     if nbytes < 1:
         raise InvalidArgument(f"cannot reserve {nbytes} bytes of addresses; ask for at least {PAGE}")
     try:
-        found = context.device.device.reserve_addresses(nbytes, alignment=alignment, wanted=wanted)
+        with _lock:
+            found = context.device.device.reserve_addresses(nbytes, alignment=alignment, wanted=wanted)
+            _ranges[found.address] = found
     except InvalidArgument as error:
         raise Refused(PARAM_INVALID, str(error)) from None
-    _ranges[found.address] = found
     if hooks.made is not None:
         hooks.made(_KIND, found.address)
     return found.address, 0
@@ -69,11 +72,12 @@ def release_mem_address(vir_ptr: int, /) -> int:
     Source: aclrtReleaseMemAddress.
     """
     address = index(vir_ptr)
-    found = _ranges.get(address)
-    if found is None:
-        raise _not_reserved(address, "are released from the address that acl.rt.reserve_mem_address returned")
-    found.release()
-    _ranges.pop(address, None)
+    with _lock:
+        found = _ranges.get(address)
+        if found is None:
+            raise _not_reserved(address, "are released from the address that acl.rt.reserve_mem_address returned")
+        found.release()
+        _ranges.pop(address, None)
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import aacl
 from aacl.errors import InvalidArgument
+from acl._arguments import check_callable
 from acl._handles import Handles
 from acl._status import code_alone, plain, with_code
 from acl._streams import drain, refuse_in_callback
@@ -201,8 +202,7 @@ def allocator_set_get_addr_from_block_func_to_desc(allocator_desc: int, func: Ca
 
 
 def _set(handle: int, part: str, function: object) -> int:
-    if not callable(function):
-        raise TypeError("parameter must be callable")
+    check_callable(function)
     _descriptions.get(handle)[part] = function
     return 0
 

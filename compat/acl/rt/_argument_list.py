@@ -46,16 +46,16 @@ class KernelArgs:
 
     Attributes:
         function: the function.
+        handle: what programs know them by; 0 until they are kept.
         is_final: whether they are complete.
-        is_launched: whether a launch has used them.
         parameters: by handle, in their order.
     """
 
-    __slots__ = ("_buffers", "_bytes", "_given", "_room", "function", "is_final", "is_launched", "parameters")
+    __slots__ = ("_buffers", "_bytes", "_given", "_room", "function", "handle", "is_final", "parameters")
 
     def __init__(self, function: Function, room: tuple[int, int] | None = None) -> None:
         """Begin with none; ``room`` is the address and length of memory of the program's, where all has to fit."""
-        self.function, self.is_final, self.is_launched = function, False, False
+        self.function, self.handle, self.is_final = function, 0, False
         self.parameters: dict[int, Parameter] = {}
         self._bytes, self._room = bytearray(), room
         self._given = None if room is None else (room, _blocks.host_buffer(*room))
@@ -136,7 +136,10 @@ class KernelArgs:
     def call(self, *, blocks: int, timeout: float | None) -> aacl.ops.KernelCall:
         """Return a run with the arguments, and the data of place holders, as they are now."""
         self._check_given()
-        self.is_launched = True
+        if self.handle not in self.function.launched:
+            with _lock:
+                if self.handle in self.function.arguments:  # not ended by another thread
+                    self.function.launched[self.handle] = None
         data, inner = bytes(self._bytes), {}
         for parameter in self.parameters.values():
             if parameter.buffer is not None:
@@ -152,14 +155,12 @@ _lock = threading.RLock()  # of which arguments of a function there are
 
 
 def keep(handle: int, args: KernelArgs) -> int:
-    """Keep arguments; no call ends them, so the oldest of the function go once they were launched."""
-    own = args.function.arguments
+    """Keep arguments; no call ends them, so when the function has many those go that were launched first."""
+    function, args.handle = args.function, handle
     with _lock:
-        if len(own) >= _KEPT_MOST:
-            oldest = next(iter(own))
-            if kernel_args.objects[oldest].is_launched:
-                forget(oldest)
-        own[handle] = None
+        if len(function.arguments) >= _KEPT_MOST and function.launched:
+            forget(next(iter(function.launched)))
+        function.arguments[handle] = None
     return handle
 
 
@@ -170,6 +171,7 @@ def forget(handle: int) -> None:
         if args is None:
             return
         args.function.arguments.pop(handle, None)
+        args.function.launched.pop(handle, None)
         args.free()
         for parameter in args.parameters:
             parameters.objects.pop(parameter, None)

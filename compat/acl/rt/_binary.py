@@ -7,16 +7,17 @@ refused. Its functions are what ``AACL_GLOBAL`` defines.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
 import aacl
 from aacl.errors import InvalidArgument, KernelLoadError
 from acl import _blocks
+from acl._arguments import check_text
 from acl._handles import Handles
 from acl._state import require_init
-from acl._status import PARAM_INVALID, RT_NOT_SUPPORTED, Refused, code_alone, plain, with_code
+from acl._status import INVALID_HANDLE, PARAM_INVALID, RT_NOT_SUPPORTED, Refused, code_alone, plain, with_code
 from acl.rt._fields import fields
 
 __all__ = (
@@ -47,39 +48,53 @@ class Function:
     Attributes:
         name: what `get_function_name` tells.
         native: what runs.
-        arguments: the handles of those that were begun for it, the oldest first.
+        arguments: the handles of those that were begun for it.
         handle: its handle.
+        launched: those of them that a launch has used, in the order of their first launches.
     """
 
-    __slots__ = ("arguments", "handle", "name", "native")
+    __slots__ = ("arguments", "handle", "launched", "name", "native")
 
     def __init__(self, name: str, native: aacl.ops.KernelFunction) -> None:
         self.name, self.native = name, native
         self.arguments: dict[int, None] = {}
+        self.launched: dict[int, None] = {}
         self.handle = functions.add(self)
 
 
 class _Binary:
     """A loaded binary, and those of its functions that were asked for, by name."""
 
-    __slots__ = ("_lock", "functions", "native")
+    __slots__ = ("_functions", "_is_unloaded", "_lock", "_native")
 
     def __init__(self, native: aacl.ops.KernelBinary) -> None:
-        self.native = native
+        self._native, self._is_unloaded = native, False
         self._lock = threading.Lock()  # a name has one handle, whoever asks at the same time
-        self.functions: dict[str, Function] = {}
+        self._functions: dict[str, Function] = {}
 
     def function(self, name: str, symbol: str) -> Function:
-        """Return a function, under a name."""
+        """Return the function that has a name, which is ``symbol`` if none has it yet.
+
+        Raises:
+            Refused: there is no such symbol (507027), or another thread has unloaded the binary (107017).
+        """
         with self._lock:
-            found = self.functions.get(name)
+            if self._is_unloaded:
+                raise Refused(INVALID_HANDLE, "the kernel binary was unloaded meanwhile")
+            found = self._functions.get(name)
             if found is None:
                 try:
-                    native = self.native.function(symbol)
+                    native = self._native.function(symbol)
                 except KernelLoadError as error:
                     raise Refused(KERNEL_LOOKUP, str(error)) from None
-                found = self.functions[name] = Function(name, native)
+                found = self._functions[name] = Function(name, native)
             return found
+
+    def unload(self) -> Iterable[Function]:
+        """Have no functions any more; return those that were asked for."""
+        with self._lock:
+            self._is_unloaded = True
+            return self._functions.values()
 
 
 functions: Handles[Function] = Handles("kernel function")
@@ -111,8 +126,7 @@ def binary_load_from_file(bin_path: str, options_list: Sequence[Any], /) -> tupl
     Source: aclrtBinaryLoadFromFile.
     """
     require_init()
-    if not isinstance(bin_path, str):
-        raise TypeError(f"argument 1 must be str, not {type(bin_path).__name__}")
+    check_text(bin_path, 1)
     _check_options(options_list, 2)
     return _loaded(bin_path), 0
 
@@ -198,7 +212,7 @@ def binary_unload(bin_handle: int, /) -> int:
     Source: aclrtBinaryUnLoad.
     """
     binary = _binaries.take(bin_handle)
-    for function in binary.functions.values():
+    for function in binary.unload():
         functions.objects.pop(function.handle, None)
         for release in _at_unload:
             release(function)
@@ -238,10 +252,10 @@ def register_cpu_func(bin_handle: int, func_name: str, kernel_name: str, /) -> t
     Source: aclrtRegisterCpuFunc.
     """
     binary, symbol, name = _binaries.get(bin_handle), _name(func_name, 2), _name(kernel_name, 3)
-    known = binary.functions.get(name)
-    if known is not None and known.native.name != symbol:
-        raise Refused(KERNEL_DUPLICATE, f"{name!r} stands for function {known.native.name!r}; take another name")
-    return binary.function(name, symbol).handle, 0
+    found = binary.function(name, symbol)
+    if found.native.name != symbol:
+        raise Refused(KERNEL_DUPLICATE, f"{name!r} stands for function {found.native.name!r}; take another name")
+    return found.handle, 0
 
 
 @with_code(0, 0)
@@ -291,7 +305,7 @@ def _loaded(source: str | bytes) -> int:
 
 
 def _check_options(options: Any, position: int) -> None:
-    for kind, value in fields(options, "type", "value", position):
+    for kind, value in fields(options, "type", "value", f"argument {position}"):
         if value not in _OPTIONS.get(kind, ()):
             raise Refused(PARAM_INVALID, f"a binary is not loaded with option {kind} of value {value}")
 
@@ -303,7 +317,6 @@ def _read(address: int, nbytes: int) -> bytes:
     return _blocks.read(address, nbytes)
 
 
-def _name(text: Any, position: int) -> str:
-    if not isinstance(text, str):
-        raise TypeError(f"argument {position} must be str, not {type(text).__name__}")
+def _name(text: str, position: int) -> str:
+    check_text(text, position)
     return text

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from operator import index
 
-import aacl
-from aacl.errors import InvalidArgument
+from aacl.errors import InvalidArgument, InvalidMemoryRange
 from acl import _blocks
 from acl._devices import stream_at
 from acl._status import code_alone
@@ -77,6 +76,6 @@ def cmo_async(src: int, size: int, cmo_type: int, stream: int, /) -> int:
 
 
 def _check_device(address: int, nbytes: int) -> None:
-    buffer = _blocks.device_buffer(address)
-    if buffer is None or not 0 < nbytes <= buffer.address + buffer.reserved_nbytes - address:
-        raise aacl.InvalidMemoryRange(f"no {nbytes} bytes at {address:#x} lie in an allocation of the device")
+    if nbytes < 1:
+        raise InvalidMemoryRange(f"a cache holds at least 1 byte of an address's memory, not {nbytes}")
+    _blocks.device_span(address, nbytes)

@@ -7,6 +7,7 @@ import threading
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from acl._arguments import check_callable
 from acl._devices import stream_at
 from acl._status import (
     PARAM_INVALID,
@@ -19,7 +20,7 @@ from acl._status import (
     code_alone,
 )
 from acl._streams import streams
-from acl._threads import here, known_queue, report_queue, reporting_threads
+from acl._threads import here, hold_interrupt, known_queue, report_queue, reporting_threads
 from acl.rt._exception import watch
 from acl.rt._wait import seconds
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from acl._threads import ReportQueue
 
 __all__ = (
-    "check_callable",
     "launch_callback",
     "process",
     "process_report",
@@ -42,7 +42,7 @@ __all__ = (
     "unsubscribe_report",
 )
 
-_MOST_THREADS = 128  # that report in one process, as the documentation of the 310 family states
+_MOST_THREADS, _MOST_THREADS_310 = 1024, 128  # that report in one process; the second holds for the 310 family
 _IDENTIFIERS = range(1, 1 << 64)
 
 
@@ -71,6 +71,9 @@ class _Callback:
 
             traceback.print_exc(file=sys.stderr)
             raise
+        except KeyboardInterrupt as error:
+            hold_interrupt(error)
+            raise
         finally:
             here.callbacks = outer
 
@@ -84,8 +87,8 @@ def subscribe_report(thread_id: int, stream: int, /) -> int:
         stream: 0 stands for the default one. A thread may serve many, all of one device.
 
     Returns:
-        0; 107011 if the stream is served already; 107012 if the thread serves another device, or 128 others serve
-        streams; 107000 for a number that is no thread's; 107002, 107003 and 107017 for no context, a stream of another
+        0; 107011 if the stream is served already; 107012 if the thread serves another device, or 1024
+        others serve streams (128 on the Ascend310 family); 107000 for a number that is no thread's; 107002, 107003 and 107017 for no context, a stream of another
         one, and no stream. Callbacks of a thread that has ended fail with 107012 at the next synchronise.
 
     Source: aclrtSubscribeReport.
@@ -108,10 +111,9 @@ def subscribe(thread_id: int, stream: int) -> None:
         raise Refused(
             THREAD_SUBSCRIBE, f"thread {thread_id} serves device {queue.device}; it cannot serve {device} too"
         )
-    if not queue.streams and reporting_threads() >= _MOST_THREADS:
-        raise Refused(
-            THREAD_SUBSCRIBE, f"{_MOST_THREADS} threads serve streams, and no more can; let one serve several streams"
-        )
+    most = _MOST_THREADS_310 if target.context.device.device.properties.soc.startswith("Ascend310") else _MOST_THREADS
+    if not queue.streams and reporting_threads() >= most:
+        raise Refused(THREAD_SUBSCRIBE, f"{most} threads serve streams, and no more can; let one serve several streams")
     target.reporter, queue.device = queue.thread, device
     queue.streams.add(target.handle)
 
@@ -191,12 +193,6 @@ def submit(
     """Submit a call to a stream, for the thread of a queue, or for one of the runtime's."""
     call = _Callback(function, argument, queue, (target, blocks))
     watch(target, target.stream.call(call, on=queue, block=blocks))
-
-
-def check_callable(function: object) -> None:
-    """Raise a TypeError for what cannot be called."""
-    if not callable(function):
-        raise TypeError("parameter must be callable")
 
 
 @code_alone

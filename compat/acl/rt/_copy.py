@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ("memcpy", "memcpy_async", "memcpy_async_with_condition", "memset", "memset_async")
 
 _KINDS = KINDS
-_HOST_TO_HOST, _ON_DEVICES, _DEFAULT = 0, 3, 4
+_HOST_TO_HOST, _ON_DEVICES = 0, 3
 _ALIGNMENT = 64
 
 _copy = aacl.memory.copy
@@ -90,7 +90,9 @@ def _is_copy(dst: int, dest_max: int, src: int, count: int, kind: int) -> bool:
 
 def _check_count(count: int, most: int) -> None:
     if not 0 <= count <= index(most):
-        raise InvalidMemoryRange(f"{count} bytes are more than the target's {most}, or fewer than none")
+        raise InvalidMemoryRange(
+            f"{count} bytes do not go into a target of {most}; the number of bytes is from 0 to what the target has"
+        )
 
 
 @code_alone
@@ -106,7 +108,7 @@ def memcpy_async(dst: int, dest_max: int, src: int, count: int, kind: int, strea
         stream: 0 stands for the default one.
 
     Returns:
-        0, which means submitted; 207000 between host addresses for kinds 0 and 4; 107008 for kind 3, 4, 6 or 7 when
+        0, which means submitted; 207000 between host addresses for kind 0; 107008 for kind 3, 4, 6 or 7 when
         both are device addresses and one is no multiple of 64; other codes as `memcpy` and ``synchronize_stream``.
 
     Source: aclrtMemcpyAsync.
@@ -151,7 +153,7 @@ def _copy_in(target: Stream, dst: int, dest_max: int, src: int, count: int, kind
     if not _is_copy(dst, dest_max, src, count, kind):
         return
     way = _is_device(dst) + 2 * _is_device(src)
-    if way == _HOST_TO_HOST and kind in (_HOST_TO_HOST, _DEFAULT):
+    if way == kind == _HOST_TO_HOST:
         raise Refused(RT_NOT_SUPPORTED, "a stream cannot copy from host to host memory; use acl.rt.memcpy")
     if way != WAYS[kind] != ANY:
         wrong_way(kind, way, dst, src)

@@ -39,10 +39,7 @@ def _buffer_of(address: int) -> aacl.Buffer:
     """Return the device memory that a description is in."""
     if not address:
         raise InvalidArgument("the description's address is null; allocate device memory for it")
-    buffer = _blocks.device_buffer(address)
-    if buffer is None or _FORM.size > buffer.address + buffer.reserved_nbytes - address:
-        raise InvalidMemoryRange(f"no {_FORM.size} bytes at {address:#x} lie in an allocation of the device")
-    return buffer
+    return _blocks.device_span(address, _FORM.size)
 
 
 @with_code(0)
@@ -88,17 +85,11 @@ def set_memcpy_desc(desc: int, kind: int, src_addr: int, dst_addr: int, count: i
         raise InvalidArgument(f"the config of a description is 0 or None, not {config}")
     if not (source and target) or nbytes < 1:
         raise InvalidArgument(f"cannot describe a copy of {nbytes} bytes from {source:#x} to {target:#x}")
-    _check_spans(source, target, nbytes)
+    for each in (source, target):
+        _blocks.device_span(each, nbytes)
     data = _FORM.pack(_MARK, _INNER_DEVICE, source, target, nbytes)
     buffer.view((_FORM.size,), np.uint8, address - buffer.address)[:] = np.frombuffer(data, np.uint8)
     return 0
-
-
-def _check_spans(source: int, target: int, nbytes: int) -> None:
-    for address in (source, target):
-        buffer = _blocks.device_buffer(address)
-        if buffer is None or nbytes > buffer.address + buffer.reserved_nbytes - address:
-            raise InvalidMemoryRange(f"no {nbytes} bytes at {address:#x} lie in an allocation of the device")
 
 
 @code_alone
@@ -129,5 +120,6 @@ def _copy_described(desc: int) -> None:
     mark, kind, source, target, nbytes = _FORM.unpack(data)
     if mark != _MARK or kind != _INNER_DEVICE:
         raise InvalidMemoryRange(f"the memory at {desc:#x} is no description of acl.rt.set_memcpy_desc")
-    _check_spans(source, target, nbytes)
+    for address in (source, target):
+        _blocks.device_span(address, nbytes)
     aacl.memory.copy(target, source, nbytes)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import aacl
 from aacl.errors import ClosedResource, InvalidArgument, WaitTimeout
 from acl import _devices
-from acl._devices import current, existing
-from acl._status import CONTEXT_NULL, Refused, code_alone, with_code
+from acl._devices import current, existing, in_use
+from acl._status import code_alone, with_code
 from acl._streams import refuse_in_callback
 from acl.rt._wait import block, seconds, wait_all
 
@@ -250,10 +250,8 @@ def device_task_abort(device_id: int, timeout: int, /) -> int:
 
     Source: aclrtDeviceTaskAbort.
     """
-    number, left = existing(device_id), seconds(timeout)
-    device = _devices.devices.get(number)
-    if device is None:
-        raise Refused(CONTEXT_NULL, f"device {number} is not in use; there is no work on it")
+    existing(device_id)
+    left, device = seconds(timeout), in_use(device_id)
     refuse_in_callback(
         "abort the work of its own device", lambda stream, blocks: blocks and stream.context.device is device
     )

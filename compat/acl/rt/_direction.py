@@ -8,9 +8,8 @@ is refused.
 
 from __future__ import annotations
 
-import warnings
-
 import aacl
+from acl._log import warn_program
 from acl._state import at_finalize
 from acl._status import PARAM_INVALID, Refused
 
@@ -64,4 +63,4 @@ def wrong_way(kind: int, way: int, dst: int, src: int) -> None:
         raise Refused(PARAM_INVALID, f"{text}; AACL_STRICT=0 lets the software device copy nevertheless")
     if (kind, way) not in _warned:
         _warned.add((kind, way))
-        warnings.warn(f"{text}; the software device copies nevertheless", RuntimeWarning, stacklevel=4)
+        warn_program(f"{text}; the software device copies nevertheless")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from typing import TYPE_CHECKING
 
 import aacl
 from aacl.errors import EventNotRecorded, EventTimeout, WrongContext
-from acl._devices import OpenDevice, current, stream_at
+from acl._devices import current, stream_at
 from acl._handles import Handles
 from acl._status import PARAM_INVALID, Refused, code_alone, with_code
 from acl._streams import refuse_in_callback, time_limits
@@ -16,6 +17,7 @@ from acl.rt._exception import watch
 from acl.rt._wait import block, seconds
 
 if TYPE_CHECKING:
+    from acl._contexts import Context
     from acl._streams import Stream
 
 __all__ = (
@@ -49,8 +51,8 @@ class _Event:
     """An event.
 
     Attributes:
+        context: that it was made in, and whose streams alone record it and wait for it.
         event: the native event.
-        device: of the context that it was made in.
         flags: what it may be used for.
         maker: the call that made it, on which depends what else takes it.
         reset: whether it was reset after its last recording.
@@ -58,11 +60,11 @@ class _Event:
         waits: the waits of streams that are not known to be over.
     """
 
-    __slots__ = ("device", "event", "flags", "maker", "reset", "stream", "waits")
+    __slots__ = ("context", "event", "flags", "maker", "reset", "stream", "waits")
 
-    def __init__(self, device: OpenDevice, flags: int, maker: str) -> None:
+    def __init__(self, context: Context, flags: int, maker: str) -> None:
         self.event = aacl.Event()
-        self.device, self.flags, self.maker = device, flags, maker
+        self.context, self.flags, self.maker = context, flags, maker
         self.reset = False
         self.stream: Stream | None = None
         self.waits: list[aacl.Completion[None]] = []
@@ -73,6 +75,11 @@ class _Event:
             raise Refused(
                 PARAM_INVALID, f"cannot {act} event {handle}: it was made with flag {self.flags:#x}, without {flag:#x}"
             )
+
+    def require_context(self, handle: int, stream: Stream) -> None:
+        """Refuse a stream of another context."""
+        if self.context is not stream.context:
+            raise WrongContext(f"event {handle} and stream {stream.handle} are of two contexts, which share no events")
 
     def refuse_made_by(self, handle: int, act: str, *makers: str) -> None:
         """Refuse an act for events of some makers."""
@@ -88,6 +95,7 @@ class _Event:
 
 
 _events: Handles[_Event] = Handles("event")
+_waits_lock = threading.Lock()  # threads may let their streams wait for one event
 
 
 @with_code(0)
@@ -99,7 +107,7 @@ def create_event() -> tuple[int, int]:
 
     Source: aclrtCreateEvent.
     """
-    return _events.add(_Event(current().device, _SYNC | _TIME_LINE, _PLAIN)), 0
+    return _events.add(_Event(current(), _SYNC | _TIME_LINE, _PLAIN)), 0
 
 
 @with_code(0)
@@ -114,7 +122,7 @@ def create_event_with_flag(flag: int, /) -> tuple[int, int]:
 
     Source: aclrtCreateEventWithFlag.
     """
-    return _events.add(_Event(current().device, _flags(flag), _WITH_FLAG)), 0
+    return _events.add(_Event(current(), _flags(flag), _WITH_FLAG)), 0
 
 
 @with_code(0)
@@ -129,7 +137,7 @@ def create_event_ex_with_flag(flag: int, /) -> tuple[int, int]:
 
     Source: aclrtCreateEventExWithFlag.
     """
-    return _events.add(_Event(current().device, _flags(flag), _EX)), 0
+    return _events.add(_Event(current(), _flags(flag), _EX)), 0
 
 
 def _flags(flag: int) -> int:
@@ -164,14 +172,12 @@ def record_event(event: int, stream: int, /) -> int:
         stream: 0 stands for the default one.
 
     Returns:
-        0; 107003 for a stream of another context, or an event of another device; 107017 for no event or stream; 107002
-        without a context.
+        0; 107003 for a stream or an event of another context; 107017 for no event or stream; 107002 without a context.
 
     Source: aclrtRecordEvent.
     """
     mark, target = _events.get(event), stream_at(stream)
-    if mark.device is not target.context.device:
-        raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
+    mark.require_context(event, target)
     target.stream.record_event(mark.event)
     mark.reset, mark.stream = False, target
     return 0
@@ -193,12 +199,11 @@ def stream_wait_event(stream: int, event: int, /) -> int:
     """
     target, mark = stream_at(stream), _events.get(event)
     mark.require(event, _SYNC, "wait for")
-    if mark.device is not target.context.device:
-        raise WrongContext(f"event {event} was made on device {mark.device.index}, not on that of stream {stream}")
+    mark.require_context(event, target)
     completion = target.stream.wait_event(mark.event, time_limits.event_wait)
-    mark.waits = [wait for wait in mark.waits if not wait.done()]
     if not completion.done():
-        mark.waits.append(completion)
+        with _waits_lock:
+            mark.waits = [*[wait for wait in mark.waits if not wait.done()], completion]
         watch(target, completion)
     return 0
 
@@ -217,9 +222,10 @@ def reset_event(event: int, stream: int, /) -> int:
 
     Source: aclrtResetEvent.
     """
-    mark, _ = _events.get(event), stream_at(stream)
+    mark, target = _events.get(event), stream_at(stream)
     mark.refuse_made_by(event, "reset", _PLAIN, _EX)
     mark.require(event, _SYNC, "reset")
+    mark.require_context(event, target)
     mark.event, mark.reset = aacl.Event(), True
     return 0
 
@@ -337,10 +343,8 @@ def event_elapsed_time(start_event: int, end_event: int, /) -> tuple[float, int]
 
     Source: aclrtEventElapsedTime.
     """
-    start, end = _events.get(start_event), _events.get(end_event)
-    for handle, mark in ((start_event, start), (end_event, end)):
-        _require_time(handle, mark)
-    if start.device is not end.device:
+    start, end = _timed(start_event), _timed(end_event)
+    if start.context.device is not end.context.device:
         raise WrongContext(f"events {start_event} and {end_event} were made on two devices, which share no clock")
     return end.event.elapsed_since(start.event) * 1000, 0
 
@@ -357,14 +361,14 @@ def event_get_timestamp(event: int, /) -> tuple[int, int]:
 
     Source: aclrtEventGetTimestamp.
     """
-    mark = _events.get(event)
-    _require_time(event, mark)
-    return int(mark.event.time * 1_000_000), 0
+    return int(_timed(event).event.time * 1_000_000), 0
 
 
-def _require_time(handle: int, mark: _Event) -> None:
+def _timed(handle: int) -> _Event:
+    mark = _events.get(handle)
     if not mark.flags & _TIME_LINE:
         raise EventNotRecorded(f"event {handle} keeps no time; make it with flag {_TIME_LINE:#x}")
+    return mark
 
 
 @with_code(0)

@@ -7,10 +7,11 @@ from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from acl._arguments import check_callable
 from acl._handles import Handles
 from acl._state import at_finalize
 from acl._status import INVALID_PARAM, code_alone, code_of, plain, with_code
-from acl._threads import here
+from acl._threads import here, hold_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +90,9 @@ def _tell(stream: Stream, info: _Info) -> None:
         here.callbacks = (*outer, (stream, True))
         try:
             callback(handle)
+        except KeyboardInterrupt as error:
+            hold_interrupt(error)
+            raise
         finally:
             here.callbacks = outer
             with suppress(KeyError):  # the callback may have finalised the runtime
@@ -111,8 +115,8 @@ def set_exception_info_callback(callback: Callable[[int], object] | None = None,
 
     Source: aclrtSetExceptionInfoCallback.
     """
-    if callback is not None and not callable(callback):
-        raise TypeError("parameter must be callable")
+    if callback is not None:
+        check_callable(callback)
     _callback[:] = [] if callback is None else [callback]
     return 0
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from acl._arguments import check_callable
 from acl._devices import stream_at
 from acl._status import code_alone
-from acl.rt._callback import check_callable, process, queue_of, submit, subscribe, unsubscribe
+from acl.rt._callback import process, queue_of, submit, subscribe, unsubscribe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -190,7 +190,7 @@ def _launch(num_blocks: int, stream: int, config: _Config, make: _Make) -> None:
 
 def _config(entries: Any) -> _Config:
     timeout, is_batch, is_dumped = 0.0, False, True
-    for number, value in fields(entries, "id", "value", 4):
+    for number, value in fields(entries, "id", "value", "argument 4"):
         if value not in _VALUES.get(number, ()):
             raise Refused(PARAM_INVALID, f"a launch has no attribute {number} of value {value}")
         if number == _BLOCK_OFFSET and value:
@@ -203,7 +203,7 @@ def _config(entries: Any) -> _Config:
 
 
 def _inner(entries: Any, number: int) -> dict[int, int]:
-    holders, count = fields(entries, "addrOffset", "dataOffset", 7), index(number)
+    holders, count = fields(entries, "addrOffset", "dataOffset", "argument 7"), index(number)
     if not 0 <= count <= len(holders):
         raise Refused(PARAM_INVALID, f"{count} place holders, and {len(holders)} are listed")
     return dict(holders[:count])

@@ -8,11 +8,11 @@ from typing import Any
 import aacl
 from aacl.errors import InvalidArgument
 from acl import _blocks
-from acl._devices import current
+from acl._devices import current, in_use
 from acl._status import code_alone, with_code
 from acl._threads import here
-from acl.rt._malloc_config import malloc_config
-from acl.rt._physical import device_of
+from acl.rt._malloc_config import wanted_device
+from acl.rt._physical import ATTRIBUTES
 
 __all__ = (
     "free",
@@ -28,7 +28,6 @@ __all__ = (
 )
 
 _MALLOC, _ALIGN32, _CACHED = aacl.memory.MALLOC, aacl.memory.ALIGN32, aacl.memory.CACHED
-_ATTRIBUTES = range(18)  # aclrtMemAttr
 
 
 @with_code(0)
@@ -131,9 +130,9 @@ def malloc_for_task_scheduler(size: int, policy: int, cfg: Any, /) -> tuple[int,
 def _allocate_with(size: int, policy: int, cfg: Any) -> int:
     nbytes = index(size)
     index(policy)
-    context, wanted = current(), malloc_config(cfg).device
+    context, wanted = current(), wanted_device(cfg)
     if wanted is not None:
-        context = device_of(wanted).default
+        context = in_use(wanted).default
     return _blocks.allocate(context, nbytes, _MALLOC)
 
 
@@ -185,7 +184,7 @@ def malloc_host_with_cfg(size: int, cfg: Any, /) -> tuple[int, int]:
     """
     nbytes = index(size)
     current()
-    malloc_config(cfg)
+    wanted_device(cfg)
     return _blocks.allocate_host(nbytes), 0
 
 
@@ -217,7 +216,7 @@ def get_mem_info(attr: int, /) -> tuple[int, int, int]:
 
     Source: aclrtGetMemInfo.
     """
-    if index(attr) not in _ATTRIBUTES:
-        raise InvalidArgument(f"memory attribute {attr} is not known; they go from 0 to {_ATTRIBUTES[-1]}")
+    if index(attr) not in ATTRIBUTES:
+        raise InvalidArgument(f"memory attribute {attr} is not known; they go from 0 to {ATTRIBUTES[-1]}")
     info = current().device.device.memory()
     return info.free, info.total, 0

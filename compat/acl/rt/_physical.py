@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aacl.errors import InvalidArgument
 from acl._contexts import at_close
-from acl._devices import OpenDevice, current, devices, existing
+from acl._devices import OpenDevice, current, in_use
 from acl._handles import Handles
-from acl._status import CONTEXT_NULL, PARAM_INVALID, RT_NOT_SUPPORTED, Refused, code_alone, with_code
+from acl._status import PARAM_INVALID, RT_NOT_SUPPORTED, Refused, code_alone, with_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import aacl
 
 __all__ = (
+    "ATTRIBUTES",
     "PAGE",
-    "device_of",
     "free_physical",
     "malloc_physical",
     "mem_get_allocation_granularity",
@@ -31,11 +31,12 @@ __all__ = (
     "physical_memory",
 )
 
+ATTRIBUTES = range(18)
+"""What an ``aclrtMemAttr`` may be."""
 PAGE = 2 << 20
 """What physical memory and the addresses that it is mapped at are multiples of, in bytes."""
 _LARGE_PAGE = 1 << 30
 _LARGE = frozenset({10, 11, 14, 17})  # aclrtMemAttr of memory in pages of 1 GiB
-_ATTRIBUTES = range(18)  # aclrtMemAttr
 _HBM_HUGE = 4
 _HOST, _DEVICE = 0, 1  # aclrtMemLocationType
 _OPTIONS = (0, 1)  # aclrtMemGranularityOptions: the least, and the recommended one
@@ -65,8 +66,8 @@ def _property(prop_dict: Mapping[str, Any]) -> _Property:
         if index(given.get(key, 0)):
             raise Refused(RT_NOT_SUPPORTED, f"physical memory of {key} {given[key]} is not possible here; give 0")
     attribute = index(given.get("memAttr", _HBM_HUGE))
-    if attribute not in _ATTRIBUTES:
-        raise InvalidArgument(f"memory attribute {attribute} is not known; they go from 0 to {_ATTRIBUTES[-1]}")
+    if attribute not in ATTRIBUTES:
+        raise InvalidArgument(f"memory attribute {attribute} is not known; they go from 0 to {ATTRIBUTES[-1]}")
     return _Property(attribute, _located(given.get("location", {})))
 
 
@@ -89,20 +90,7 @@ def _located(location: Any) -> OpenDevice:
         )
     if kind != _DEVICE:
         raise InvalidArgument(f"location type {kind} is not known; a device is 1")
-    return device_of(place["id"]) if "id" in place else current().device
-
-
-def device_of(number: int) -> OpenDevice:
-    """Return a device that is in use.
-
-    Raises:
-        InvalidDevice: there is no such device.
-        Refused: it is not in use (107002).
-    """
-    device = devices.get(existing(number))
-    if device is None:
-        raise Refused(CONTEXT_NULL, f"device {number} is not in use; call acl.rt.set_device({number}) first")
-    return device
+    return in_use(place["id"]) if "id" in place else current().device
 
 
 def no_flags(flags: int, allowed: tuple[int, ...] = (0,)) -> None:
@@ -181,9 +169,7 @@ def mem_get_allocation_granularity(prop_dict: dict[str, Any], option: int, /) ->
 
 def _drop_closed() -> None:
     """Let the handles of devices that were closed be dead."""
-    for handle, memory in [*physical_memory.objects.items()]:
-        if memory.closed:
-            physical_memory.objects.pop(handle, None)
+    physical_memory.sweep(lambda memory: memory.closed)
 
 
 at_close(_drop_closed)

@@ -11,8 +11,9 @@ import numpy as np
 
 import aacl
 from aacl.dtypes import DataType
-from aacl.errors import InvalidArgument, InvalidMemoryRange, UnsupportedDataType
+from aacl.errors import InvalidArgument, InvalidMemoryRange
 from acl import _blocks
+from acl._data_types import data_type_of
 from acl._devices import stream_at
 from acl._status import PARAM_INVALID, RT_NOT_SUPPORTED, Refused, code_alone
 from acl.rt._exception import watch
@@ -99,10 +100,7 @@ def _operator(kind: Any) -> str:
 
 
 def _data_type(number: Any) -> DataType:
-    try:
-        dtype = DataType(index(number))
-    except ValueError:
-        raise UnsupportedDataType(f"there is no data type {number}") from None
+    dtype = data_type_of(index(number))
     if dtype not in _TYPES:
         raise Refused(RT_NOT_SUPPORTED, f"{dtype.name} is not reduced; {', '.join(each.name for each in _TYPES)} are")
     return dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ class _Registered(NamedTuple):
 
 
 _registered: dict[int, _Registered] = {}
+_lock = threading.Lock()  # of what is registered anew
 
 
 def is_registered(address: int) -> bool:
@@ -50,19 +52,24 @@ def _register(address: int, nbytes: int, *, is_mapped: bool) -> None:
         raise UnalignedAddress(f"{address:#x} is no multiple of {_PAGE}, as memory that is to be mapped has to be")
     if nbytes < 1:
         raise InvalidArgument(f"cannot register {nbytes} bytes of host memory; give at least 1")
+    if aacl.memory.is_device_address(address):
+        raise InvalidArgument(f"{address:#x} is memory of the device, which it reaches anyway")
+    aacl.memory.host_memory(address, nbytes)
+    _blocks.check_host(address, nbytes)
+    with _lock:
+        _check_free(address, nbytes)
+        _registered[address] = _Registered(nbytes, is_mapped)
+    if hooks.made is not None:
+        hooks.made(_KIND, address)
+
+
+def _check_free(address: int, nbytes: int) -> None:
     for first, each in [*_registered.items()]:
         if first < address + nbytes and address < first + each.nbytes:
             raise InvalidArgument(
                 f"{nbytes} bytes at {address:#x} were registered before, as {each.nbytes} bytes at {first:#x}; "
                 "call acl.rt.host_unregister first"
             )
-    if aacl.memory.is_device_address(address):
-        raise InvalidArgument(f"{address:#x} is memory of the device, which it reaches anyway")
-    aacl.memory.host_memory(address, nbytes)
-    _blocks.check_host(address, nbytes)
-    _registered[address] = _Registered(nbytes, is_mapped)
-    if hooks.made is not None:
-        hooks.made(_KIND, address)
 
 
 @with_code(0)
@@ -161,6 +168,13 @@ def _list() -> list[tuple[int, int]]:
     return [(address, each.nbytes) for address, each in [*_registered.items()]]
 
 
+def _drop_all() -> None:
+    """Forget what is registered, with the runtime."""
+    if _registered and hooks.swept is not None:
+        hooks.swept(_KIND, _list())
+    _registered.clear()
+
+
 count_also(_KIND, _registered.__len__)
 list_also(_KIND, _list)
-at_finalize(_registered.clear)
+at_finalize(_drop_all)

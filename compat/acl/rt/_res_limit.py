@@ -10,8 +10,8 @@ import threading
 from operator import index
 
 from aacl.errors import InvalidArgument
-from acl._devices import OpenDevice, current, devices, existing, properties_of, stream_at
-from acl._status import CONTEXT_NULL, PARAM_INVALID, Refused, code_alone, with_code
+from acl._devices import OpenDevice, current, devices, existing, in_use, properties_of, stream_at
+from acl._status import PARAM_INVALID, Refused, code_alone, with_code
 from acl._streams import Stream, streams
 
 __all__ = (
@@ -71,7 +71,7 @@ def set_device_res_limit(device_id: int, type: int, value: int, /) -> int:
 
     Source: aclrtSetDeviceResLimit.
     """
-    device, kind = _in_use(device_id), _kind(type)
+    device, kind = in_use(device_id), _kind(type)
     device.limits[kind] = _limit(value, device)
     return 0
 
@@ -88,7 +88,7 @@ def reset_device_res_limit(device_id: int, /) -> int:
 
     Source: aclrtResetDeviceResLimit.
     """
-    _in_use(device_id).limits.clear()
+    in_use(device_id).limits.clear()
     return 0
 
 
@@ -207,14 +207,6 @@ def _of_stream(stream: Stream, kind: int) -> int:
 
 def _of_device(device: OpenDevice, kind: int) -> int:
     return device.limits.get(kind, device.device.properties.cores)
-
-
-def _in_use(number: int) -> OpenDevice:
-    number = existing(number)
-    device = devices.get(number)
-    if device is None:
-        raise Refused(CONTEXT_NULL, f"device {number} is not in use; call acl.rt.set_device({number}) first")
-    return device
 
 
 def _kind(type: int) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import index
 from typing import TYPE_CHECKING
 
-from aacl.errors import InvalidArgument
-from acl._devices import current
+from aacl.errors import ClosedResource, InvalidArgument
+from acl._devices import current, in_use
 from acl._status import RT_NOT_SUPPORTED, Refused, code_alone, with_code
-from acl.rt._physical import device_of, no_flags, physical_memory
+from acl.rt._physical import no_flags, physical_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,14 +63,14 @@ def mem_import_from_shareable_handle(shareable_handle: int, device_id: int, /) -
 
     Returns:
         (handle, 0), to be freed with ``free_physical``; (0, code): 100000 for a number that stands for nothing, also
-        when its owner freed the memory or has ended; 207006 if it does not allow this process; 107001 for no such
+        when its owner freed the memory or has ended; 207006 if it does not allow this process, or is another user's; 107001 for no such
         device, 107002 for one that is not in use or without a context.
 
     Source: aclrtMemImportFromShareableHandle.
     """
     number = index(shareable_handle)
     current()
-    memory = device_of(device_id).device.import_physical(number)
+    memory = in_use(device_id).device.import_physical(number)
     return physical_memory.add(memory), 0
 
 
@@ -98,6 +99,7 @@ def mem_set_pid_to_shareable_handle(shareable_handle: int, pid_list: Sequence[in
 
 def _shared_as(number: int) -> aacl.memory.PhysicalMemory:
     for memory in [*physical_memory.objects.values()]:
-        if not memory.is_imported and memory.share() == number:
-            return memory
+        with suppress(ClosedResource):  # another thread may free it
+            if not memory.is_imported and memory.share() == number:
+                return memory
     raise InvalidArgument(f"{number:#x} is no shareable handle of this process; was the memory freed?")

@@ -12,6 +12,7 @@ from acl._streams import Stream, close_stream
 from acl.rt._wait import seconds, wait
 
 __all__ = (
+    "LOWEST_PRIORITY",
     "create_stream",
     "create_stream_with_config",
     "destroy_stream",
@@ -26,7 +27,8 @@ __all__ = (
 )
 
 _MOST = 1984  # streams of a device, as the documentation of the 310P family states
-_LOWEST_PRIORITY = 7
+LOWEST_PRIORITY = 7
+"""Priorities go from 0, the highest, to this one."""
 _COMPLETE, _NOT_READY = 0, 1
 
 
@@ -57,7 +59,7 @@ def create_stream_with_config(priority: int, flag: int, /) -> tuple[int, int]:
     """
     priority, _ = index(priority), index(flag)
     stream = _devices.create_stream()
-    stream.priority = min(max(priority, 0), _LOWEST_PRIORITY)
+    stream.priority = min(max(priority, 0), LOWEST_PRIORITY)
     return stream.handle, 0
 
 
@@ -207,5 +209,5 @@ def get_stream_available_num() -> tuple[int, int]:
     Source: aclrtGetStreamAvailableNum.
     """
     device = _devices.current().device
-    used = sum(1 + len(context.streams) for context in device.contexts)
+    used = sum(1 + len(context.streams) for context in [*device.contexts])
     return max(0, _MOST - used), 0

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from acl._devices import stream_at
 from acl._status import PARAM_INVALID, Refused, code_alone, with_code
 from acl._streams import Stream, stop_at_failure
+from acl.rt._stream import LOWEST_PRIORITY
 
 __all__ = (
     "get_stream_attribute",
@@ -20,7 +21,6 @@ __all__ = (
 
 # Source of the numbers and names: the pages of aclrtStreamAttr and aclrtStreamAttrValue.
 _FAILURE_MODE, _OVERFLOW, _TAG, _OPERATOR_INFO, _PRIORITY = range(1, 6)
-_LOWEST_PRIORITY = 7
 
 
 class _Attribute(NamedTuple):
@@ -58,7 +58,7 @@ def _set_operator_info(stream: Stream, value: int) -> None:
 
 
 def _set_priority(stream: Stream, value: int) -> None:
-    stream.priority = min(value, _LOWEST_PRIORITY)
+    stream.priority = min(value, LOWEST_PRIORITY)
 
 
 _32_BITS = (1 << 32) - 1

@@ -7,6 +7,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from acl import _threads
+from acl._arguments import check_callable
 from acl._status import RESOURCE_ALLOC_FAIL, Refused, code_alone, with_code
 
 if TYPE_CHECKING:
@@ -29,8 +30,7 @@ def start_thread(func: Callable[[Any], object], args_list: Any, /) -> tuple[int,
 
     Source: the page of ``acl.util.start_thread``.
     """
-    if not callable(func):
-        raise TypeError("parameter must be callable")
+    check_callable(func)
     try:
         return _threads.start(func, args_list), 0
     except RuntimeError as error:

@@ -98,15 +98,38 @@ def test_a_smaller_gear_needs_smaller_buffers(model: int) -> None:
 
 
 def test_the_largest_gear_is_in_force_until_one_is_chosen(model: int) -> None:
-    """Without a choice a run has the largest gear; a dataset keeps its choice, and another does not get it."""
+    """A dataset without a choice runs in the largest gear, with one warning at the program's own line; others keep theirs."""
     first, second, wanted = inputs_of(), inputs_of(X * 2), Dataset(np.zeros_like(X))
     ok(acl.mdl.set_dynamic_batch_size(model, first.handle, 1, 1))
-    ok(acl.mdl.execute(model, second.handle, wanted.handle))
+    with pytest.warns(RuntimeWarning, match="no gear was chosen for this run of model 'batch'") as told:
+        ok(acl.mdl.execute(model, second.handle, wanted.handle))
+    assert [each.filename for each in told] == [__file__]
     np.testing.assert_array_equal(wanted.read(), X * 2 + 1)
 
     for _ in range(2):
         ok(acl.mdl.execute(model, first.handle, wanted.handle))
         np.testing.assert_array_equal(wanted.read(), np.concatenate([X[:1] + 1, X[1:] * 2 + 1]))
+    ok(acl.mdl.execute(model, second.handle, wanted.handle))
+    np.testing.assert_array_equal(wanted.read(), X * 2 + 1)
+
+
+def test_strictly_a_run_needs_a_gear(device: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Semantics section 12: with AACL_STRICT=1 a run before a choice is 145013, on a run that is prepared already too."""
+    monkeypatch.setenv("AACL_STRICT", "1")
+    model = good(acl.mdl.load_from_file(batch(tmp_path)))
+    given, wanted = inputs_of(), Dataset(np.zeros_like(X))
+    for _ in range(2):
+        assert acl.mdl.execute(model, given.handle, wanted.handle) == 145013
+        assert "acl.mdl.set_dynamic_batch_size" in (acl.get_recent_err_msg() or "")
+    assert not wanted.read().any()
+
+    ok(acl.mdl.set_dynamic_batch_size(model, given.handle, 1, 4))
+    ok(acl.mdl.execute(model, given.handle, wanted.handle))
+    np.testing.assert_array_equal(wanted.read(), X + 1)
+    again = acl.mdl.create_dataset()
+    for position in range(2):
+        assert acl.mdl.add_dataset_buffer(again, acl.mdl.get_dataset_buffer(given.handle, position)) == (again, 0)
+    assert acl.mdl.execute(model, again, wanted.handle) == 145013
 
 
 def test_gears_that_are_refused(model: int) -> None:
@@ -313,4 +336,6 @@ def test_any_dims(free: tuple[int, Dataset, Dataset], dims: list[int], count: in
 def free(device: int, tmp_path: Path) -> tuple[int, Dataset, Dataset]:
     """A model with dims gears, and datasets that have room for all of them."""
     inputs = np.ones((4, 3), np.float32), np.ones((2, 7), np.float32), np.zeros(2, np.int32)
-    return good(acl.mdl.load_from_file(two_free(tmp_path))), Dataset(*inputs), Dataset(*inputs[:2])
+    model, data = good(acl.mdl.load_from_file(two_free(tmp_path))), Dataset(*inputs)
+    ok(acl.mdl.set_input_dynamic_dims(model, data.handle, 2, {"name": "", "dimCount": 4, "dims": [4, 3, 2, 5]}))
+    return model, data, Dataset(*inputs[:2])

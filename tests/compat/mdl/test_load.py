@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import acl
+from aacl.errors import ModelDataError
 from acl._handles import open_handles
+from acl.mdl import _load
 from tests.compat._programs import (
     INT32,
     Array,
@@ -319,3 +321,25 @@ def test_models_that_queues_feed(device: int, tmp_path: Path) -> None:
     path = add1(tmp_path)
     assert acl.mdl.load_from_file_with_q(path, [1], [2]) == (0, 200006)
     assert acl.mdl.load_from_mem_with_q(8, 8, [1], [2]) == (0, 200006)
+
+
+def test_a_load_that_a_watcher_refuses(device: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were told of the model before, such as a profile, hear of its end."""
+    told: list[tuple[str, int]] = []
+
+    class Noting:
+        def loaded(self, model_id: int, _: object, /) -> None:
+            told.append(("loaded", model_id))
+
+        def unloading(self, model_id: int, /) -> None:
+            told.append(("unloading", model_id))
+
+    class Refusing(Noting):
+        def loaded(self, *_: object) -> None:
+            raise ModelDataError("it cannot be observed")
+
+    monkeypatch.setattr(_load, "watchers", [Noting(), Refusing()])
+    assert acl.mdl.load_from_file(add1(tmp_path)) == (0, 145006)
+    assert [kind for kind, _ in told] == ["loaded", "unloading", "unloading"]
+    assert len({model for _, model in told}) == 1
+    assert "model" not in open_handles()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 import acl
-from acl.mdl._models import Loaded
+from aacl.models._observation import observation_of
+from acl.mdl._models import Loaded, models
 from acl.prof import _report, _session
 from acl.prof._control import control
 from tests.compat._meanwhile import Meanwhile
@@ -146,3 +148,33 @@ def test_a_profile_that_begins_while_the_runtime_ends(
     assert control.sessions == {}
     assert acl.prof.stop(config) == 100043
     assert [thread.name for thread in threading.enumerate() if thread.name == "acl-prof-files"] == []
+
+
+@pytest.mark.parametrize("way", ["start", "model_subscribe"])
+def test_a_profile_without_a_thread(device: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """Where the system gives no thread that takes the records, none are made, and another profile can begin."""
+    model = _load(tmp_path)
+    observation = observation_of(models.get(model).model)
+    reader, writer = os.pipe()
+    subscription = acl.prof.create_subscribe_config(1, 0, writer)
+    ok(acl.prof.init(str(tmp_path)) if way == "start" else 0)
+    config = acl.prof.create_config([0], 255, 0, TIMES)
+
+    def begin() -> int:
+        code: int = acl.prof.start(config) if way == "start" else acl.prof.model_subscribe(model, subscription)
+        return code
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", _no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            begin()
+    assert not observation._observers
+    ok(begin())
+    assert observation._observers
+    ok(acl.prof.stop(config) if way == "start" else acl.prof.model_un_subscribe(model))
+    os.close(reader)
+    os.close(writer)
+
+
+def _no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import aacl
 import acl
 from tests.compat._programs import (
     D2D,
@@ -294,3 +296,28 @@ def test_copies_with_default_kind(mapped: Mapped) -> None:
     ok(acl.rt.memcpy(mapped.address + 64, 64, pointer, 64, DEFAULT))
 
     assert acl.util.ptr_to_bytes(mapped.address + 64, 64) == b"\3" * 64
+
+
+def test_released_addresses_that_another_thread_gets_at_once(device: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are that one's, even if the thread that released them is not through the call yet."""
+    wanted, found = good(acl.rt.reserve_mem_address(PAGE, 0, 0, 1)), []
+    release = aacl.memory.AddressRange.release
+
+    def reserve() -> None:
+        ok(acl.rt.set_device(0))
+        found.append(good(acl.rt.reserve_mem_address(PAGE, 0, wanted, 1)))
+
+    other = threading.Thread(target=reserve)
+
+    def release_and_let_reserve(self: aacl.memory.AddressRange) -> None:
+        release(self)
+        other.start()
+        other.join(0.05)  # which it may, or has to wait for the end of the call
+
+    with monkeypatch.context() as patch:
+        patch.setattr(aacl.memory.AddressRange, "release", release_and_let_reserve)
+        ok(acl.rt.release_mem_address(wanted))
+    other.join()
+
+    assert found == [wanted]
+    ok(acl.rt.release_mem_address(wanted))

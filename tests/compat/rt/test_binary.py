@@ -10,6 +10,8 @@ import pytest
 
 import acl
 from acl._handles import open_handles
+from acl._status import Refused
+from acl.rt import _binary
 from tests.compat._kernels import BAD, NO_FUNCTION, NO_HANDLE, SOURCE, SPAN, TWICE, UNSUPPORTED, host, text
 from tests.compat._programs import good, ok, untyped
 from tests.helpers import build_kernels
@@ -169,3 +171,15 @@ def test_handles_end_with_the_binary(binary: int) -> None:
     assert acl.rt.kernel_args_finalize(args) == NO_HANDLE
     assert acl.rt.binary_unload(0) == BAD
     assert acl.rt.register_cpu_func(0, "scale", "scale") == (0, BAD)
+
+
+def test_a_binary_that_another_thread_unloads(binary: int) -> None:
+    """Who has it already gets no function of it, which nothing would end."""
+    held = _binary._binaries.get(binary)
+    good(acl.rt.binary_get_function(binary, "scale"))
+    ok(acl.rt.binary_unload(binary))
+
+    with pytest.raises(Refused, match="unloaded meanwhile") as refused:
+        held.function("twice", "twice")
+    assert refused.value.code == 107017
+    assert not [kind for kind in open_handles() if "kernel" in kind]

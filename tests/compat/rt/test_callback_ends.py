@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import time
+from _thread import interrupt_main
 from collections.abc import Callable
 
 import pytest
@@ -209,6 +210,20 @@ def test_128_threads_report_at_most(device: int) -> None:
     assert acl.rt.subscribe_report(first, more) == 0
 
 
+def test_more_threads_report_on_products_beyond_the_310_family(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Semantics section 7: the bound of 128 threads is the 310 family's; elsewhere it is 1024."""
+    monkeypatch.setenv("AACL_SOC", "Ascend910B3")
+    ok(acl.init())
+    ok(acl.rt.set_device(0))
+    first = 10**9
+    for number in range(1024):
+        ok(acl.rt.subscribe_report(first + number, good(acl.rt.create_stream())))
+    stream = good(acl.rt.create_stream())
+
+    assert acl.rt.subscribe_report(first + 1024, stream) == 107012
+    assert "1024 threads" in (acl.get_recent_err_msg() or "")
+
+
 @pytest.mark.parametrize("end", ["acl.finalize()", "acl.rt.reset_device(0)", "acl.rt.destroy_stream(stream)"])
 def test_an_interrupt_leaves_an_end_that_waits_for_a_callback(end: str) -> None:
     """Ctrl-C while an end waits for a callback gets out, nothing has ended, and the same call succeeds later."""
@@ -259,3 +274,52 @@ def test_no_collection_runs_while_the_threads_are_looked_up(monkeypatch: pytest.
         gc.enable()
 
     assert found == [False, False]
+
+
+def interrupted(_: object) -> None:
+    """Be struck by Ctrl-C."""
+    interrupt_main()
+    time.sleep(0)
+
+
+# A synchronise does not wait for a callback that does not block its stream.
+@pytest.mark.parametrize(("wait", "block"), [("process_report", 0), ("process_report", 1), ("synchronize_stream", 1)])
+def test_an_interrupt_in_a_callback_reaches_the_program(device: int, wait: str, block: int) -> None:
+    """Ctrl-C in a callback that the main thread runs leaves the call that ran it; the stream fails with it too."""
+    stream = good(acl.rt.create_stream())
+    ok(acl.rt.subscribe_report(threading.get_ident(), stream))
+    ok(acl.rt.launch_callback(interrupted, None, block, stream))
+
+    with pytest.raises(KeyboardInterrupt):
+        acl.rt.process_report(5000) if wait == "process_report" else acl.rt.synchronize_stream(stream)
+    assert acl.rt.synchronize_stream(stream) == 500001
+    ok(acl.rt.synchronize_stream(stream))
+
+
+def test_an_interrupt_in_the_exception_callback_reaches_the_program(
+    device: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Ctrl-C there leaves the call that waits on the main thread, which is logged as the callback's failure too."""
+    stream = good(acl.rt.create_stream())
+    ok(acl.rt.subscribe_report(threading.get_ident(), stream))
+    ok(acl.rt.set_exception_info_callback(interrupted))
+    ok(acl.rt.launch_callback(lambda _: 1 / 0, None, 1, stream))
+
+    with pytest.raises(KeyboardInterrupt):
+        acl.rt.process_report(5000)
+    ok(acl.rt.set_exception_info_callback(None))
+    assert acl.rt.synchronize_stream(stream) == 500001
+    assert "KeyboardInterrupt" in caplog.text
+
+
+def test_an_interrupt_that_a_callback_of_another_thread_raises_is_its_failure(device: int, reporter: Reporter) -> None:
+    """Only the main thread gets Ctrl-C: the thread that reports goes on."""
+    stream = good(acl.rt.create_stream())
+    ok(acl.rt.subscribe_report(reporter.thread, stream))
+
+    def work(_: object) -> None:
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        ok(acl.rt.launch_callback(work, None, 1, stream))
+        assert acl.rt.synchronize_stream(stream) == 500001

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import acl
-from tests.compat._programs import good, in_thread, ok, untyped
+from tests.compat._programs import MakeGate, good, in_thread, ok, untyped
 
 
 def test_a_worker_thread_begins_without_context(device: int) -> None:
@@ -74,6 +76,7 @@ def test_streams_of_another_context(device: int) -> None:
     good(acl.rt.create_context(0))
 
     assert acl.rt.synchronize_stream(stream) == 107003
+    assert "call acl.rt.set_context with the one that was current" in (acl.get_recent_err_msg() or "")
     assert acl.rt.destroy_stream(stream) == 107003
     assert acl.rt.stream_query(stream) == (1, 107003)
     assert acl.rt.subscribe_report(1, stream) == 107003
@@ -151,3 +154,17 @@ def test_handles_are_whole_numbers(device: int, thing: object) -> None:
         untyped.rt.set_context(thing)
     with pytest.raises(TypeError):
         untyped.rt.synchronize_stream(thing)
+
+
+def test_two_threads_that_end_one_context(device: int, gate: MakeGate) -> None:
+    """Both wait for its work; one of them ends it, and the other is told that it is gone."""
+    context = good(acl.rt.create_context(0))
+    held = gate(good(acl.rt.create_stream()))
+    before = threading.active_count()
+    with ThreadPoolExecutor(2) as pool:
+        codes = [pool.submit(acl.rt.destroy_context, context) for _ in range(2)]
+        while threading.active_count() < before + 2:
+            threading.Event().wait(0.001)
+        held.open()
+
+        assert sorted(each.result() for each in codes) == [0, 107017]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import acl
+from acl.rt import _event
 from tests.compat._programs import MakeGate, Reporter, good, ok
 
 SYNC, PROGRESS, TIME_LINE = 1, 2, 8
@@ -168,6 +170,26 @@ def test_events_of_another_device(stream: int) -> None:
     ok(acl.rt.reset_device(1))
 
 
+def test_events_of_another_context(stream: int) -> None:
+    """Semantics section 4: an event serves the streams of the context it was made in; elsewhere it is 107003 and unchanged."""
+    home, event = good(acl.rt.get_context()), good(acl.rt.create_event_with_flag(0x9))
+    ok(acl.rt.record_event(event, stream))
+    ok(acl.rt.synchronize_stream(stream))
+    away = good(acl.rt.create_context(0))
+
+    assert acl.rt.record_event(event, 0) == 107003
+    assert "two contexts" in (acl.get_recent_err_msg() or "")
+    assert acl.rt.stream_wait_event(0, event) == 107003
+    assert acl.rt.reset_event(event, 0) == 107003
+    assert acl.rt.query_event(event) == (0, 0)
+    assert acl.rt.synchronize_event(event) == 0
+    ok(acl.rt.destroy_context(away))
+    ok(acl.rt.set_context(home))
+    assert acl.rt.event_elapsed_time(event, event) == (0.0, 0)
+    assert acl.rt.stream_wait_event(0, event) == 0
+    assert acl.rt.destroy_event(event) == 0
+
+
 def test_destroying_a_pending_event_disturbs_nobody(stream: int, gate: MakeGate) -> None:
     """C043: destroy_event returns at once, and the stream that waits for it goes on when it is reached."""
     event, other, target = good(acl.rt.create_event()), good(acl.rt.create_stream()), good(acl.rt.malloc(64, 0))
@@ -222,3 +244,22 @@ def test_waiting_for_an_event_that_was_reset_is_refused(stream: int, timeout: in
     assert "record it first" in (acl.get_recent_err_msg() or "")
     ok(acl.rt.record_event(event, stream))
     assert wait() == 0
+
+
+def test_no_wait_is_lost_between_threads(stream: int, gate: MakeGate, nervous: None) -> None:
+    """Threads that let their streams wait for one event at the same time are all waited for, and none twice."""
+    event = good(acl.rt.create_event())
+    held = gate(stream)
+    ok(acl.rt.record_event(event, stream))
+
+    def wait(_: int) -> None:
+        ok(acl.rt.set_device(0))
+        other = good(acl.rt.create_stream())
+        for _ in range(50):
+            ok(acl.rt.stream_wait_event(other, event))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(wait, range(4))] == [None] * 4
+    assert len({*map(id, _event._events.get(event).waits)}) == 200
+    held.open()
+    ok(acl.rt.synchronize_device())

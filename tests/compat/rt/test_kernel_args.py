@@ -232,6 +232,21 @@ def test_arguments_serve_any_number_of_launches(binary: int, stream: int) -> Non
         assert get(out, np.zeros(blocks, np.int64)).tolist() == [100 * blocks + block for block in range(blocks)]
 
 
+def test_arguments_that_are_never_launched_do_not_let_others_pile_up(binary: int) -> None:
+    """A program that begins some and launches only others keeps as many as one that launches all."""
+    function, out = good(acl.rt.binary_get_function(binary, "blocks_of")), longs(1)
+    idle, before = arguments(function, out), len(kernel_args.objects)
+    used = arguments(function, out)
+    ok(acl.rt.launch_kernel_with_config(function, 1, 0, [], used, 0))
+    for _ in range(_KEPT_MOST):
+        used = arguments(function, out)
+        ok(acl.rt.launch_kernel_with_config(function, 1, 0, [], used, 0))
+    ok(acl.rt.synchronize_stream(0))
+    assert len(kernel_args.objects) == before - 1 + _KEPT_MOST
+    ok(acl.rt.launch_kernel_with_config(function, 1, 0, [], idle, 0))
+    ok(acl.rt.synchronize_stream(0))
+
+
 def test_arguments_for_every_launch_do_not_pile_up(binary: int) -> None:
     """A program that begins new ones each time keeps the newest; those that were not launched yet stay."""
     function, out = good(acl.rt.binary_get_function(binary, "blocks_of")), longs(1)

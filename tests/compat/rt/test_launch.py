@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -290,3 +291,19 @@ def test_any_arguments(given_: list[Any]) -> None:
         except TypeError:
             continue
         assert isinstance(answer, (int, tuple))
+
+
+def test_memory_of_arguments_is_free_at_once(find: Find, stream: int) -> None:
+    """A launch that is over holds nothing, with the garbage collector off too."""
+    function, out = find("blocks_of"), longs(1)
+    held, before = put(np.array([out], np.int64)), good(acl.rt.get_mem_info(1)[::2])
+    gc.collect()
+    gc.disable()
+    try:
+        ok(acl.rt.launch_kernel(function, 1, held, 8, stream))
+        ok(acl.rt.synchronize_stream(stream))
+        ok(acl.rt.free(held))
+
+        assert good(acl.rt.get_mem_info(1)[::2]) > before
+    finally:
+        gc.enable()

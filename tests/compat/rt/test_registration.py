@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -92,3 +93,21 @@ def test_registrations_end_with_the_runtime(pages: int) -> None:
     ok(acl.rt.set_device(0))
 
     assert acl.rt.host_unregister(pages) == 100000
+
+
+def test_threads_that_register_the_same_memory(pages: int, nervous: None) -> None:
+    """One of them gets it, the others 100000, whoever comes first."""
+    for _ in range(20):
+        with ThreadPoolExecutor(4) as pool:
+            codes = [*pool.map(lambda place: _registered_in_thread(pages + place), (0, 8, 16, 24))]
+
+        assert sorted(codes) == [0, 100000, 100000, 100000]
+        ok(acl.rt.host_unregister(pages + 8 * codes.index(0)))
+
+
+def _registered_in_thread(address: int) -> int:
+    """Register some memory in a thread that uses the device."""
+    ok(acl.rt.set_device(0))
+    code: int = acl.rt.host_register_v2(address, 4096, PINNED)
+    ok(acl.rt.reset_device(0))
+    return code

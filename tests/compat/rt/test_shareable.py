@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import acl
+from acl.rt._physical import physical_memory
 from tests.compat._programs import good, ok, untyped
 
 PAGE = 2 << 20
@@ -165,11 +166,15 @@ def test_arguments_that_are_refused(memory: Memory) -> None:
     assert acl.rt.mem_export_to_shareable_handle(12345, 0, 0) == (0, 107017)
     assert acl.rt.mem_export_to_shareable_handle(memory.handle, 1, 0) == (0, 207000)
     assert acl.rt.mem_export_to_shareable_handle(memory.handle, 0, 2) == (0, 107000)
-    for number in (0, -1, 1, shared ^ 1, shared ^ 1 << 22, shared + (1 << 42), 1 << 64, 1 << 90):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)  # its number is nobody else's until it is waited for
+    other = ended.pid << 42 | shared & (1 << 42) - 1
+    for number in (0, -1, 1, shared ^ 1, shared ^ 1 << 22, other, 1 << 64, 1 << 90):
         assert acl.rt.mem_import_from_shareable_handle(number, 0) == (0, 100000)
         assert acl.rt.mem_set_pid_to_shareable_handle(number, [1]) == 100000
     assert acl.rt.mem_import_from_shareable_handle(shared, 99) == (0, 107001)
     assert acl.rt.mem_import_from_shareable_handle(shared, 1) == (0, 107002)
+    ended.wait()
     for numbers in ([], [0], [-1], [1 << 40], range(1, 40_000)):
         assert acl.rt.mem_set_pid_to_shareable_handle(shared, numbers) == 100000
     for strange in (3, None, "12", [None], ["12"]):
@@ -185,3 +190,12 @@ def test_descriptors_of_other_things_are_not_opened(device: int) -> None:
         assert acl.rt.mem_import_from_shareable_handle(number, 0) == (0, 100000)
     os.close(reader)
     os.close(writer)
+
+
+def test_memory_that_another_thread_frees_meanwhile(memory: Memory) -> None:
+    """Whoever allows a process for one memory does not trip over another one that is gone by then."""
+    other = good(acl.rt.malloc_physical(PAGE, {}, 0))
+    shared = good(acl.rt.mem_export_to_shareable_handle(other, 0, 0))
+    physical_memory.get(memory.handle).free()  # which the handle's end follows
+
+    ok(acl.rt.mem_set_pid_to_shareable_handle(shared, [1]))

@@ -28,6 +28,7 @@ def test_buffers_that_do_not_fit(pair: int) -> None:
     ok(acl.mdl.execute(pair, inputs, outputs))
 
     assert acl.mdl.execute(pair, _dataset((pa, 24)), outputs) == 100000
+    assert "1 of the 2 buffers that it needs, one for each input of model" in (acl.get_recent_err_msg() or "")
     assert acl.mdl.execute(pair, inputs, _dataset((po, 24))) == 100000
     assert acl.mdl.execute(pair, _dataset(), outputs) == 100000
     assert acl.mdl.execute(pair, _dataset((pa, 24), (0, 0)), outputs) == 100000

@@ -87,3 +87,4 @@ def test_what_is_told_of_a_failing_run(device: int, tmp_path: Path) -> None:
     assert acl.mdl.create_and_get_op_desc(0, 0, 0, 256) == ("", 0, 0, 0, 0, 100000)
     acl.destroy_tensor_desc(inputs)
     acl.destroy_tensor_desc(outputs)
+    assert [acl.get_tensor_desc_type(desc) for desc in each] == [-1, -1]  # an array ends with its first one
