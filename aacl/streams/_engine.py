@@ -142,7 +142,9 @@ class StreamEngine(AsyncResource):
         """Execute at the end of a budget's step, or while some tensor has no contents (yet)."""
         meter, cost = self._meter, work._cost
         budget = meter.budget()
-        if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT) or self._producers(work):
+        if cost.estimate > LONG or (budget is not None and budget.spent > LIMIT):
+            return self._enqueue(work)
+        if self._memory.unsettled and self._producers(work):
             return self._enqueue(work)
         claim = self._claim  # once: `use_allocator` changes it
         try:

@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 __all__ = ("caller", "describe")
 
 _PACKAGE = dirname(dirname(__file__)) + sep
+_our_files: set[str] = set()
 
 
 def caller() -> FrameType | None:
@@ -23,7 +24,13 @@ def caller() -> FrameType | None:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_PACKAGE) or _is_of("acl", frame)
+    file = frame.f_code.co_filename
+    if file in _our_files:
+        return True
+    if not file.startswith(_PACKAGE) and not _is_of("acl", frame):
+        return False
+    _our_files.add(file)
+    return True
 
 
 def _is_of(package: str, frame: FrameType) -> bool:
