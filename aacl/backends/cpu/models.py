@@ -4,11 +4,12 @@ A run binds its arrays once, by address; the call that `ModelEngine.bind`
 returns is then one call into ONNX Runtime. From host arrays to new host arrays
 a session runs without any copy.
 
-Every session has threads of its own, as many as there are cores. (One pool for all
-of them, which ONNX Runtime has too, would make every other session of the process fail
-to load.) They spin between the parts of a run, which makes small networks a third
-faster, and not much longer: those of the model before would take the cores from
-the next one in a chain.
+Every session keeps ONNX Runtime's own thread settings. Its threads, one a core, spin
+for some 40 ms behind a run: small networks are a third faster for it, and shorter spins,
+which would leave the cores to the next model of a chain, cost milliseconds now and
+then, when a woken thread is put on the core of the one that waits for it. One pool for
+all sessions, which ONNX Runtime has too, would make every other session of the
+process fail to load.
 
 A small model that has several runs on host arrays waiting gets a second session, whose
 runs take one core each: many at a time, they get more done than one after the other
@@ -51,7 +52,6 @@ __all__ = (
 )
 
 _LARGE = 1 << 22  # bytes of a graph below which taking it apart costs more than copying it
-_SPIN = "100"  # microseconds; longer than what lies between two awaited runs, shorter than most runs
 _SILENT = 4  # ONNX Runtime's severity "fatal": everything else comes as an exception
 
 # ONNX element numbers by ONNX Runtime's type names.
@@ -372,7 +372,6 @@ def _session(graph: Graph, profile: str, threads: int) -> Any:
         options.enable_profiling, options.profile_file_prefix = True, profile
     # Runs inherit the session's severity: options of their own would cost 45 us a run, for a logger.
     options.log_severity_level = _SILENT
-    options.add_session_config_entry("session.intra_op.spin_duration_us", _SPIN)
     # A graph that names files for its data has them nowhere: a model is one file, and no other is read.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.devnull)
     names, values = list(graph.constants), list(graph.constants.values())
