@@ -51,7 +51,7 @@ class Drain:
         except IndexError:
             return  # an interrupt called it back
         queue, ended = self._queue, self._ended
-        commands, spent = queue.commands, 0
+        commands, waiting, spent = queue.commands, ended.commands, 0
         command: Completion[Any] | None
         taken: Completion[Any] | None = None  # out of the queue, and not run yet
         began = now = self._breathed = perf_counter_ns()
@@ -65,7 +65,7 @@ class Drain:
             if queue.on_room is not None:
                 queue.on_room()
             work = command._work
-            if ended.commands and ended.cannot_wait_for(work):
+            if waiting and ended.cannot_wait_for(work):
                 ended.wake()
             if work is None:
                 if queue.run_other(command, token):
@@ -96,7 +96,7 @@ class Drain:
                 ended.wake()
                 queue.start_worker([token])  # behind what other streams have for the worker
                 return
-            if ended.commands and len(ended.commands) >= len(commands) and not self._rest(token):
+            if waiting and len(waiting) >= len(commands) and not self._rest(token):
                 return
 
     def _rest(self, token: Token) -> bool:
