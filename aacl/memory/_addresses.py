@@ -16,11 +16,11 @@ lost, and the piece with it.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, final
 
 from aacl._number import whole
 from aacl.errors import ClosedResource, InvalidArgument, InvalidMemoryRange, UnalignedAddress
@@ -30,13 +30,16 @@ from aacl.memory._rules import AllocationRule
 from aacl.memory._space import Epoch, Lease, range_of, ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from aacl.abc import DeviceBackend
     from aacl.memory._physical import Held, PhysicalMemory
     from aacl.memory._space import DeviceMemory
 
 __all__ = ("AddressRange", "mapped_buffer", "reserve")
+
+# Nested as the runs were joined, so that joining many costs no more each.
+Buffers: TypeAlias = "list[Buffer | Buffers]"
 
 _RULE = AllocationRule("mapped memory", 64, 1)
 _gone: deque[tuple[DeviceBackend, int, int]] = deque()  # addresses that are to be given back, and their number
@@ -92,7 +95,7 @@ class _Run(NamedTuple):
     start: int
     nbytes: int
     lease: _RunLease
-    buffers: list[Buffer]
+    buffers: Buffers
     """On the run, the last one, and on what it was joined from: all are freed when a piece is unmapped."""
 
     @property
@@ -186,6 +189,9 @@ class AddressRange:
             raise InvalidMemoryRange(f"{nbytes} bytes at {start:#x} are not within {self!r}")
 
     def _check_free(self, start: int, nbytes: int) -> None:
+        place = bisect_right(self._runs, start, key=_end)
+        if place == len(self._runs) or self._runs[place].start >= start + nbytes:
+            return
         for piece in self._pieces.values():
             if piece.start < start + nbytes and start < piece.start + piece.nbytes:
                 raise InvalidMemoryRange(
@@ -196,23 +202,24 @@ class AddressRange:
     def _join(self, piece: _Piece) -> Buffer:
         """Make a new piece one run with its neighbours; call with the lock held."""
         start, end = piece.start, piece.start + piece.nbytes
-        left = next((run for run in self._runs if run.end == start), None)
-        right = next((run for run in self._runs if run.start == end), None)
+        left, right = self._run_at(start - 1), self._run_at(end)
         parts: tuple[_Piece | Lease, ...] = (piece,)
-        buffers: list[Buffer] = []
+        before: Buffers = []
         for run in (left, right):
             if run is not None:
                 parts = (*parts, run.lease)
-                buffers += run.buffers
+                before.append(run.buffers)
                 start, end = min(start, run.start), max(end, run.end)
-        joined = self._run(start, end, parts, buffers)
+        buffer, joined = self._run(start, end, parts, before)
         kept = [run for run in self._runs if run is not left and run is not right]
-        self._runs = tuple(sorted([*kept, joined], key=_start))
-        return joined.buffers[-1]
+        insort(kept, joined, key=_start)
+        self._runs = tuple(kept)
+        return buffer
 
-    def _run(self, start: int, end: int, parts: tuple[_Piece | Lease, ...], buffers: list[Buffer]) -> _Run:
+    def _run(self, start: int, end: int, parts: tuple[_Piece | Lease, ...], before: Buffers) -> tuple[Buffer, _Run]:
         lease = _RunLease(start, end - start, parts)
-        return _Run(start, end - start, lease, [*buffers, wrap(self._space, lease, end - start)])
+        buffer = wrap(self._space, lease, end - start)
+        return buffer, _Run(start, end - start, lease, [*before, buffer])
 
     def unmap(self, address: int) -> None:
         """End a mapping. Buffers and tensors on it, and on its run, are freed; what is queued still finds the bytes.
@@ -235,21 +242,22 @@ class AddressRange:
                     + ("; it lies inside one" if inside is not None else "; it was unmapped, or never mapped")
                 )
             old = self._split(piece)
-            for buffer in old:
+            for buffer in _each(old):
                 if not buffer.freed:
                     buffer.free()
             self._space.epoch = Epoch()
             del piece, old
             self._hide_retired(reserved)
 
-    def _split(self, gone: _Piece) -> list[Buffer]:
+    def _split(self, gone: _Piece) -> Buffers:
         """Make the runs on both sides of a piece from what held it; return the buffers to free."""
-        held = next(run for run in self._runs if run.start <= gone.start < run.end)
+        held = self._run_at(gone.start)
+        assert held is not None, "what is mapped is part of a run"
         sides: list[_Run] = []
         for start, end in ((held.start, gone.start), (gone.start + gone.nbytes, held.end)):
             if start < end:
                 parts = tuple([piece for piece in self._pieces.values() if start <= piece.start < end])
-                sides.append(self._run(start, end, parts, []))
+                sides.append(self._run(start, end, parts, [])[1])
         self._runs = tuple(sorted([*(run for run in self._runs if run is not held), *sides], key=_start))
         return held.buffers
 
@@ -278,9 +286,12 @@ class AddressRange:
         run = self._run_at(address)
         if run is None:
             return None
-        if run.buffers[-1].freed:  # by its holder, which unmaps nothing
-            run.buffers.append(wrap(self._space, run.lease, run.nbytes))
-        return run.buffers[-1]
+        buffer = run.buffers[-1]
+        assert not isinstance(buffer, list), "a run's own buffer is the last"
+        if buffer.freed:  # by its holder, which unmaps nothing
+            buffer = wrap(self._space, run.lease, run.nbytes)
+            run.buffers.append(buffer)
+        return buffer
 
     def release(self) -> None:
         """Give the addresses back, of which none is mapped any more.
@@ -316,6 +327,21 @@ class AddressRange:
 
 def _start(run: _Run) -> int:
     return run.start
+
+
+def _end(run: _Run) -> int:
+    return run.end
+
+
+def _each(buffers: Buffers) -> Iterator[Buffer]:
+    """Yield them all, however many runs were joined one after the other."""
+    left = [buffers]
+    while left:
+        for buffer in left.pop():
+            if isinstance(buffer, list):
+                left.append(buffer)
+            else:
+                yield buffer
 
 
 def reserve(space: DeviceMemory, nbytes: int, alignment: int = 0, wanted: int = 0) -> AddressRange:
