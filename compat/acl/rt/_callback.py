@@ -88,8 +88,9 @@ def subscribe_report(thread_id: int, stream: int, /) -> int:
 
     Returns:
         0; 107011 if the stream is served already; 107012 if the thread serves another device, or 1024
-        others serve streams (128 on the Ascend310 family); 107000 for a number that is no thread's; 107002, 107003 and 107017 for no context, a stream of another
-        one, and no stream. Callbacks of a thread that has ended fail with 107012 at the next synchronise.
+        others serve streams (128 on the Ascend310 family); 107000 for a number that cannot be a thread's; 107002,
+        107003 and 107017 for no context, a stream of another one, and no stream. Callbacks of a thread that is not
+        there, or has ended, fail with 107012 at the next synchronise.
 
     Source: aclrtSubscribeReport.
     """
