@@ -171,12 +171,13 @@ async def test_forgotten_model_is_no_leak(add_one: Path) -> None:
     assert len(shares_of(backend)) == 0
 
 
-async def test_second_load_takes_little_memory(heavy: Path) -> None:
+async def test_second_load_takes_little_memory(heavy: Path, until: Until) -> None:
     """Of a model with 64 MiB of weights a second load takes less than a fifth of that."""
     async with aacl.Device(), Model(heavy):
         before = resident()
         async with Model(heavy), Model(heavy.read_bytes()):  # noqa: ASYNC240 - nothing else runs
-            assert resident() - before < 0.2 * (64 << 20)
+            # The thread that read the file lets go of what it read a moment behind the load.
+            await until(lambda: resident() - before < 0.2 * (64 << 20))
 
 
 async def test_bytes_are_let_go_after_the_load(add_one_bytes: bytes, until: Until) -> None:
