@@ -49,10 +49,11 @@ class Inference(Work[Any]):
         model = self._model
         model._check_runs_on(memory)
         results: list[Array] = []
-        slots = model._slots
-        self._run = partial(_infer, slots, self._variant, self._arrays, results)
-        if slots.overlap and list not in map(type, self._arrays):
-            self._run_beside = partial(_infer, slots, self._variant, self._arrays, results, beside=True)
+        slots, variant, arrays = model._slots, self._variant, self._arrays
+        is_whole = list not in map(type, arrays)
+        self._run = partial(_infer, slots, variant, arrays, results, is_whole=is_whole)
+        if is_whole and slots.overlap:
+            self._run_beside = partial(_infer, slots, variant, arrays, results, is_whole=True, beside=True)
         self._result = results
 
     def submitted(self, command: Completion[Any]) -> None:
@@ -93,12 +94,12 @@ def _infer(
     arrays: Sequence[Array | Sequence[Array]],
     results: list[Array],
     *,
+    is_whole: bool,
     beside: bool = False,
 ) -> None:
+    """Run straight on the host arrays where the device does; rows that do not lie together are copied anyway."""
     slot = slots.take(variant)
     try:
-        # Rows that do not lie together are copied anyway.
-        is_whole = list not in map(type, arrays)
         run = slots.bindings.on_hosts(cast("Sequence[Array]", arrays), beside=beside) if is_whole else None
         results += slot.copied_run(slots.bindings, arrays) if run is None else run()
     finally:

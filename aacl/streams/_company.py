@@ -48,11 +48,14 @@ class Company:
             work = command._work
             assert work is not None, "what needs no turn is device work"
             assert work._run_beside is not None, "what needs no turn can run beside others"
+            if ended.commands and ended.cannot_wait_for(work):
+                ended.wake()
             self._perform(command, work, work._run_beside)
             if command._waiters and command.done():
                 ended.add(command)
-            if ended.commands and (len(ended.commands) >= len(commands) or ended.is_due):
+            if len(ended.commands) >= len(commands):
                 ended.wake()
+        ended.wake()  # what the other threads run may take long
 
     def _next(self) -> Completion[Any] | None:
         queue = self._queue

@@ -41,11 +41,6 @@ class Ended:
         estimate = work._cost.estimate
         return estimate > LONG or perf_counter_ns() + estimate > self._due
 
-    @property
-    def is_due(self) -> bool:
-        """Whether they have waited long enough."""
-        return perf_counter_ns() > self._due
-
     def wake(self) -> None:
         """Wake all waiters; from any thread."""
         while self.commands:

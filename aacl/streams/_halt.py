@@ -1,4 +1,4 @@
-"""The queue of a stream, which can stop: at a failure of their own, or because somebody halts them.
+"""The queue of a stream, which can stop: at a failure of its own, or because somebody halts them.
 
 A stopped queue keeps its token in a place of its own. Who stops it, lets it go on
 or waits for it may be interrupted while the token is in variables, which the

@@ -8,7 +8,7 @@ from collections import deque
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakValueDictionary
 
 from aacl.errors import WouldBlock
 
@@ -76,10 +76,10 @@ class LoopCallback(DoneCallback):
 
     def __init__(self, callback: Callable[[Any], object], loop: AbstractEventLoop, context: Context) -> None:
         super().__init__(callback)
-        self._loop, self._context = loop, context
+        self._inbox, self._loop, self._context = inbox_of(loop), loop, context
 
     def __call__(self, completion: Completion[Any]) -> None:
-        inbox_of(self._loop).put(partial(self._loop.call_soon, self.callback, completion, context=self._context))
+        self._inbox.put(partial(self._loop.call_soon, self.callback, completion, context=self._context))
 
 
 class Inbox:
@@ -88,12 +88,14 @@ class Inbox:
     To wake a loop is a system call, and its thread takes the GIL from the one that woke it. So a loop is woken
     once for all that comes until it looks: it says that it looks, then takes what is there; who puts
     something in does that first, then looks whether the loop is on its way.
+
+    Who waits holds the inbox, and so does its loop while a letter is in it; nobody else does.
     """
 
-    __slots__ = ("_is_called", "_letters", "_loop")
+    __slots__ = ("__weakref__", "_is_called", "_letters", "_loop")
 
     def __init__(self, loop: AbstractEventLoop) -> None:
-        self._loop = ref(loop)  # inboxes are kept by loop: a strong reference would keep the loop for ever
+        self._loop = loop
         self._letters: deque[Callable[[], object]] = deque()
         self._is_called = False
 
@@ -104,12 +106,11 @@ class Inbox:
     def put(self, letter: Callable[[], object]) -> None:
         """Have the loop call something that never raises; from any thread."""
         self._letters.append(letter)
-        loop = self._loop()
-        if self._is_called or loop is None:
+        if self._is_called:
             return
         try:
             self._is_called = True
-            loop.call_soon_threadsafe(self._open)
+            self._loop.call_soon_threadsafe(self._open)
         except RuntimeError:  # the loop was closed: nobody waits any more
             self._letters.clear()
             self._is_called = False
@@ -125,19 +126,19 @@ class Inbox:
                 letters[0]()
                 letters.popleft()  # after the call: an interrupt between loses none
         except BaseException:
-            loop = self._loop()
-            if letters and loop is not None:
-                loop.call_soon(self._open)
+            if letters:
+                self._loop.call_soon(self._open)
             raise
 
 
-_inboxes: WeakKeyDictionary[AbstractEventLoop, Inbox] = WeakKeyDictionary()
+_inboxes: WeakValueDictionary[int, Inbox] = WeakValueDictionary()
+"""By the loop's identity, which is nobody else's while its inbox is there."""
 
 
 def inbox_of(loop: AbstractEventLoop) -> Inbox:
-    """Return the inbox of a loop."""
-    found = _inboxes.get(loop)
-    return found if found is not None else _inboxes.setdefault(loop, Inbox(loop))
+    """Return the inbox of a loop, to be held for as long as somebody waits."""
+    found = _inboxes.get(id(loop))
+    return found if found is not None else _inboxes.setdefault(id(loop), Inbox(loop))
 
 
 def _release(future: Any) -> None:

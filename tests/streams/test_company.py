@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from aacl import Aborted, Completion, Device, KernelError, Stream
+from aacl.streams._budget import UNKNOWN
 from tests.helpers import Boom, Hold, PythonWork, fail
 from tests.helpers._hold import PATIENCE
 
@@ -83,6 +84,28 @@ async def test_others_keep_their_place(
     await asyncio.gather(*before, look, *after)
     assert seen == [(20, True)]
     assert len(ran) == 40
+
+
+async def test_long_ones_keep_no_waiter_waiting(stream: Stream) -> None:
+    """Who waits for one that is over is woken before others that may take long begin, or while they run."""
+    heard, found = threading.Event(), list[bool]()
+
+    async def hear(completion: Completion[Any]) -> None:
+        await completion
+        heard.set()
+
+    with Hold(stream):
+        first = stream.execute(_Sociable(lambda: None))
+        waiter = asyncio.create_task(hear(first))
+        rest = [stream.execute(_Sociable(lambda: found.append(heard.wait(PATIENCE)))) for _ in range(2)]
+        for work in (command._work for command in rest):
+            assert work is not None
+            work._cost.estimate = UNKNOWN
+        more = [stream.execute(_Sociable(int)) for _ in range(4)]
+        await asyncio.sleep(0)
+
+    await asyncio.gather(waiter, *rest, *more)
+    assert found == [True, True]
 
 
 async def test_a_failure_is_its_own(stream: Stream) -> None:

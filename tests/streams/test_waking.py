@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
@@ -175,6 +177,18 @@ def test_nobody_hears_for_a_closed_loop() -> None:
     inbox.put(lambda: None)
 
     assert not inbox._letters
+
+
+def test_an_unread_letter_keeps_no_loop() -> None:
+    """A loop that was closed before it looked goes with its letters."""
+    loop = asyncio.new_event_loop()
+    inbox_of(loop).release(loop.create_future())
+    loop.close()
+    gone = weakref.ref(loop)
+    del loop
+    gc.collect()
+
+    assert gone() is None
 
 
 async def test_one_inbox_a_loop() -> None:
